@@ -1,0 +1,181 @@
+//! Frames, written. A frame is one line: it ends with a newline and holds none.
+//!
+//! Whatever is carried as raw text may hold newlines as white space (a body that came over HTTP does); they
+//! become spaces here, which changes no value.
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::error::ErrorObject;
+use crate::ids::{RequestId, write_i64, write_str};
+
+/// Writes one frame.
+pub(crate) struct FrameWriter {
+    out: Vec<u8>,
+}
+
+impl FrameWriter {
+    fn start(capacity: usize) -> Self {
+        let mut out = Vec::with_capacity(capacity);
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
+        Self { out }
+    }
+
+    /// A request; the params follow.
+    pub(crate) fn request(id: &RequestId, method: &str, capacity: usize) -> Self {
+        let mut frame = Self::start(capacity + 64);
+        frame.out.extend_from_slice(b",\"id\":");
+        id.write(&mut frame.out);
+        frame.method(method);
+        frame
+    }
+
+    /// A notification; the params follow.
+    pub(crate) fn notification(method: &str, capacity: usize) -> Self {
+        let mut frame = Self::start(capacity + 64);
+        frame.method(method);
+        frame
+    }
+
+    /// A result; its value follows.
+    pub(crate) fn result(id: &RequestId, capacity: usize) -> Self {
+        let mut frame = Self::start(capacity + 48);
+        frame.out.extend_from_slice(b",\"id\":");
+        id.write(&mut frame.out);
+        frame.out.extend_from_slice(b",\"result\":");
+        frame
+    }
+
+    /// A whole error frame. Without an id, `null_id` says whether the revision wants `"id":null` or no member.
+    pub(crate) fn error(id: Option<&RequestId>, null_id: bool, error: &ErrorObject) -> Bytes {
+        let mut frame = Self::start(128);
+        match id {
+            Some(id) => {
+                frame.out.extend_from_slice(b",\"id\":");
+                id.write(&mut frame.out);
+            }
+            None if null_id => frame.out.extend_from_slice(b",\"id\":null"),
+            None => {}
+        }
+        frame.out.extend_from_slice(b",\"error\":");
+        error.write(&mut frame.out);
+        frame.finish()
+    }
+
+    fn method(&mut self, method: &str) {
+        self.out.extend_from_slice(b",\"method\":");
+        write_str(&mut self.out, method);
+    }
+
+    /// The place where the params or the result go.
+    pub(crate) const fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// Adds `params` as raw text.
+    pub(crate) fn params_raw(mut self, params: &[u8]) -> Bytes {
+        self.out.extend_from_slice(b",\"params\":");
+        self.out.extend_from_slice(params);
+        self.finish()
+    }
+
+    /// Adds `params` as an object that `fill` writes.
+    pub(crate) fn params(mut self, fill: impl FnOnce(&mut ObjectWriter<'_>)) -> Bytes {
+        self.out.extend_from_slice(b",\"params\":");
+        let mut object = ObjectWriter::new(&mut self.out);
+        fill(&mut object);
+        object.end();
+        self.finish()
+    }
+
+    /// Closes the frame.
+    pub(crate) fn finish(mut self) -> Bytes {
+        self.out.push(b'}');
+        if memchr::memchr2(b'\n', b'\r', &self.out).is_some() {
+            for byte in &mut self.out {
+                if matches!(byte, b'\n' | b'\r') {
+                    *byte = b' ';
+                }
+            }
+        }
+        self.out.push(b'\n');
+        Bytes::from(self.out)
+    }
+}
+
+/// Writes a JSON object member by member.
+pub(crate) struct ObjectWriter<'o> {
+    out: &'o mut Vec<u8>,
+    empty: bool,
+}
+
+impl<'o> ObjectWriter<'o> {
+    pub(crate) fn new(out: &'o mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, empty: true }
+    }
+
+    /// Goes on with an object whose text stands at the end of `out` already: takes its brace away.
+    pub(crate) fn reopen(out: &'o mut Vec<u8>) -> Self {
+        while out.last().is_some_and(|b| *b != b'}') {
+            out.pop();
+        }
+        out.pop();
+        let empty = out.iter().rev().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
+        Self { out, empty }
+    }
+
+    /// Writes a key and gives the place of its value.
+    pub(crate) fn key(&mut self, name: &str) -> &mut Vec<u8> {
+        if !self.empty {
+            self.out.push(b',');
+        }
+        self.empty = false;
+        write_str(self.out, name);
+        self.out.push(b':');
+        self.out
+    }
+
+    pub(crate) fn raw(&mut self, name: &str, text: &str) -> &mut Self {
+        self.key(name).extend_from_slice(text.as_bytes());
+        self
+    }
+
+    pub(crate) fn string(&mut self, name: &str, text: &str) -> &mut Self {
+        write_str(self.key(name), text);
+        self
+    }
+
+    pub(crate) fn integer(&mut self, name: &str, number: i64) -> &mut Self {
+        write_i64(self.key(name), number);
+        self
+    }
+
+    pub(crate) fn id(&mut self, name: &str, id: &RequestId) -> &mut Self {
+        id.write(self.key(name));
+        self
+    }
+
+    /// A value of the typed model. Those always serialise; a value that does not is left as `null`.
+    pub(crate) fn value<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> &mut Self {
+        let out = self.key(name);
+        let before = out.len();
+        if serde_json::to_writer(&mut *out, value).is_err() {
+            out.truncate(before);
+            out.extend_from_slice(b"null");
+        }
+        self
+    }
+
+    /// An object that `fill` writes.
+    pub(crate) fn object(&mut self, name: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) -> &mut Self {
+        let mut object = ObjectWriter::new(self.key(name));
+        fill(&mut object);
+        object.end();
+        self
+    }
+
+    pub(crate) fn end(self) {
+        self.out.push(b'}');
+    }
+}

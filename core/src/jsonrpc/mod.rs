@@ -1,0 +1,26 @@
+//! JSON-RPC 2.0 frames: read in one pass, written without newlines.
+//!
+//! [`decode`] classifies a frame **by which members it has**, never by trying shapes:
+//!
+//! | `method` | `id` | `result` | `error` | message |
+//! |---|---|---|---|---|
+//! | yes | string or integer | – | – | request |
+//! | yes | absent | – | – | notification |
+//! | – | string or integer | yes | – | result |
+//! | – | string, integer, `null` or absent | – | yes | error |
+//! | anything else | | | | invalid (-32600) |
+//!
+//! The same pass notes where the members of `params`, `result` and `_meta` stand that the protocol knows
+//! ([`Members`]); their values stay text until somebody asks. Source: `basic/index` (Messages).
+
+mod decode;
+mod encode;
+mod members;
+#[cfg(test)]
+mod tests;
+
+pub use decode::{InvalidFrame, Message, MethodName, decode};
+pub(crate) use decode::check_depth;
+pub(crate) use encode::{FrameWriter, ObjectWriter};
+pub(crate) use members::{Field, MetaField};
+pub use members::{FieldError, Members};

@@ -1,0 +1,137 @@
+//! Frames in and out: what is a message, and that nothing is lost.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::ids::RequestId;
+use crate::spec::Method;
+
+fn read(text: &str) -> Result<Message, InvalidFrame> {
+    decode(&Bytes::copy_from_slice(text.as_bytes()), 64)
+}
+
+/// M-BASE-07: ids keep type and value.
+#[test]
+fn ids_are_exact() {
+    for id in ["0", "-1", "9007199254740991", "\"\"", "\"1\"", "\"00\"", "18446744073709551617", r#""a\"b\n""#] {
+        let message = read(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).unwrap();
+        let Message::Request { id: read, .. } = message else { panic!("{id}") };
+        assert_eq!(read.to_json().parse::<Value>().unwrap(), serde_json::from_str::<Value>(id).unwrap());
+    }
+    assert_ne!(RequestId::from(1), RequestId::from("1"));
+}
+
+/// O05: null and fractional ids are refused, and no notification is made of them.
+#[test]
+fn o05_ids_of_other_types_are_refused() {
+    for id in ["null", "1.5", "1.0", "1e0", "true", "[1]", "{}"] {
+        let error = read(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#)).unwrap_err();
+        assert!(matches!(error, InvalidFrame::NotMessage { id: None, .. }), "{id}: {error:?}");
+    }
+}
+
+#[test]
+fn messages_are_told_apart_by_their_members() {
+    assert!(matches!(
+        read(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).unwrap(),
+        Message::Notification { method: MethodName::Known(Method::Initialized), .. }
+    ));
+    assert!(matches!(
+        read(r#"{"result":{},"id":"x","jsonrpc":"2.0","more":[1,{"a":2}]}"#).unwrap(),
+        Message::Result { .. }
+    ));
+    for text in [
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":1,"message":"m"}}"#,
+    ] {
+        assert!(matches!(read(text).unwrap(), Message::Error { id: None, .. }));
+    }
+    for text in [
+        "{}",
+        "1",
+        r#"{"jsonrpc":"2.0"}"#,
+        r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
+        r#"{"id":1,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
+        r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+    ] {
+        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { .. })), "{text}");
+    }
+    for text in ["", "{", "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":", "nonsense", "{} {}"] {
+        assert_eq!(read(text).unwrap_err(), InvalidFrame::NotJson, "{text}");
+    }
+}
+
+#[test]
+fn members_are_found_where_they_stand() {
+    let cases = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1,"_meta":{"progressToken":7,"x":[]},"name":"n"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params": { "name" : "n" , "_meta" : { "progressToken" : 7 } } }"#,
+        r#"{"jsonrpc":"2.0","params":{"\u006eame":"n","_meta":{"progressToken":7}},"id":1,"method":"m"}"#,
+        r#"{"jsonrpc":"2.0","params":{"name":"\u006e","_meta":{"progressToken":7,"z":{}}},"id":1,"method":"m"}"#,
+    ];
+    for text in cases {
+        let Message::Request { params, .. } = read(text).unwrap() else { panic!("{text}") };
+        assert_eq!(params.required_string(Field::Name).unwrap(), "n");
+        assert_eq!(params.meta_raw(MetaField::ProgressToken), Some("7"));
+        let whole: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(params.json().parse::<Value>().unwrap(), whole["params"], "{text}");
+    }
+}
+
+#[test]
+fn params_of_other_types_are_refused_with_their_id() {
+    for params in ["[1]", "1", "1.5", "\"x\"", "true", r#"{"name":"a","name":"b"}"#, r#"{"_meta":1}"#] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);
+        let Message::Request { params, .. } = read(&text).unwrap() else { panic!("{text}") };
+        assert!(params.check().is_err(), "{text}");
+    }
+    let Message::Request { params, .. } = read(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":null}"#).unwrap()
+    else {
+        panic!()
+    };
+    assert_eq!(params.json().get(), "{}");
+}
+
+#[test]
+fn nesting_is_bounded_and_strings_do_not_count() {
+    let nested = |n: usize| format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{}{}}}}}"#, "[".repeat(n), "]".repeat(n));
+    assert!(read(&nested(62)).is_ok());
+    assert_eq!(read(&nested(63)).unwrap_err(), InvalidFrame::TooDeep { limit: 64 });
+    assert_eq!(read(&"[".repeat(1 << 20)).unwrap_err(), InvalidFrame::TooDeep { limit: 64 });
+    let braces = r#"\"[{"#.repeat(100);
+    assert!(read(&format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":"{braces}"}}}}"#)).is_ok());
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_refused() {
+    assert_eq!(decode(&Bytes::from_static(b"\xff\xfe"), 64).unwrap_err(), InvalidFrame::NotUtf8);
+}
+
+/// M-STDIO-01: a frame holds no newline, whatever raw text was put into it.
+#[test]
+fn frames_hold_no_newline() {
+    let frame = FrameWriter::request(&RequestId::from("a\nb"), "m", 0).params_raw(b"{\r\n\"a\":\n1}");
+    assert_eq!(frame.iter().filter(|b| **b == b'\n').count(), 1);
+    assert!(!frame.contains(&b'\r'));
+    let value: Value = serde_json::from_slice(&frame).unwrap();
+    assert_eq!(value, json!({"jsonrpc": "2.0", "id": "a\nb", "method": "m", "params": {"a": 1}}));
+}
+
+#[test]
+fn objects_can_be_reopened() {
+    for (text, expected) in [("{}", r#"{"b":1}"#), ("{ \"a\" : 2 } ", r#"{"a":2,"b":1}"#)] {
+        let mut out = text.as_bytes().to_vec();
+        let mut object = ObjectWriter::reopen(&mut out);
+        object.integer("b", 1);
+        object.end();
+        assert_eq!(
+            serde_json::from_slice::<Value>(&out).unwrap(),
+            serde_json::from_str::<Value>(expected).unwrap()
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! Every bound, with its reason. Hitting one is a typed error that names it ([`Bound`]).
+
+use std::fmt;
+use std::time::Duration;
+
+/// A bound of [`Limits`], by name: what an error says was hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Bound {
+    /// [`Limits::frame_bytes`].
+    FrameBytes,
+    /// [`Limits::json_depth`].
+    JsonDepth,
+    /// [`Limits::batch_messages`].
+    BatchMessages,
+    /// [`Limits::in_flight`].
+    InFlight,
+    /// [`Limits::calls`].
+    Calls,
+    /// [`Limits::output_bytes`].
+    OutputBytes,
+    /// [`Limits::subscriptions`].
+    Subscriptions,
+    /// [`Limits::listen_streams`].
+    ListenStreams,
+    /// [`Limits::rounds`].
+    Rounds,
+    /// [`Limits::walk_pages`].
+    WalkPages,
+    /// [`Limits::walk_items`].
+    WalkItems,
+    /// [`Limits::cache_entries`].
+    CacheEntries,
+    /// [`Limits::request_state_bytes`].
+    RequestStateBytes,
+    /// [`Limits::input_requests`].
+    InputRequests,
+}
+
+impl Bound {
+    /// The name of the field of [`Limits`].
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FrameBytes => "frame_bytes",
+            Self::JsonDepth => "json_depth",
+            Self::BatchMessages => "batch_messages",
+            Self::InFlight => "in_flight",
+            Self::Calls => "calls",
+            Self::OutputBytes => "output_bytes",
+            Self::Subscriptions => "subscriptions",
+            Self::ListenStreams => "listen_streams",
+            Self::Rounds => "rounds",
+            Self::WalkPages => "walk_pages",
+            Self::WalkItems => "walk_items",
+            Self::CacheEntries => "cache_entries",
+            Self::RequestStateBytes => "request_state_bytes",
+            Self::InputRequests => "input_requests",
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The bounds of a machine. Start from [`Limits::default`] and change what you must.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The longest frame read, in bytes without its newline. 4 MiB: a base64 image of 3 MB fits.
+    pub frame_bytes: usize,
+    /// The deepest nesting of JSON read. 64: deeper values exhaust the stacks of common recursive readers.
+    pub json_depth: usize,
+    /// The most messages in one 2025-03-26 batch. 100.
+    pub batch_messages: usize,
+    /// The most requests of the peer in flight at once; a further one is refused. 1,024: more than the window of
+    /// any client seen, and each costs a few hundred bytes.
+    pub in_flight: usize,
+    /// The most requests of our own in flight at once; a further call is an error. 1,024.
+    pub calls: usize,
+    /// The most bytes queued for a slow reader before progress and log messages are dropped, and reading stops.
+    /// 8 MiB: two frames of the longest kind.
+    pub output_bytes: usize,
+    /// The most resources that one legacy session or one listen stream may name. 1,000.
+    pub subscriptions: usize,
+    /// The most listen streams on one connection. 100.
+    pub listen_streams: usize,
+    /// The most rounds of input for one request: 8 on the server's legacy wire, 16 for a client.
+    pub rounds: u32,
+    /// The most pages of a whole walk. 1,000.
+    pub walk_pages: usize,
+    /// The most items of a whole walk. 100,000.
+    pub walk_items: usize,
+    /// The most results kept in a client's cache. 1,000: the oldest leaves first.
+    pub cache_entries: usize,
+    /// The longest `requestState` that is written or opened, in bytes. 64 KiB.
+    pub request_state_bytes: usize,
+    /// The most requests for input in one round. 32.
+    pub input_requests: usize,
+    /// How long a server-to-client request of the legacy era may take. 600 s: people answer some of them.
+    pub server_request: Duration,
+    /// How long owed answers are awaited after end of input. 1.5 s.
+    pub drain: Duration,
+    /// How long a handler may take before its request is answered with an error. None by default.
+    pub invocation: Option<Duration>,
+}
+
+impl Limits {
+    /// The defaults of a server: eight rounds.
+    #[must_use]
+    pub fn server() -> Self {
+        Self { rounds: 8, ..Self::default() }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            frame_bytes: 4 << 20,
+            json_depth: 64,
+            batch_messages: 100,
+            in_flight: 1_024,
+            calls: 1_024,
+            output_bytes: 8 << 20,
+            subscriptions: 1_000,
+            listen_streams: 100,
+            rounds: 16,
+            walk_pages: 1_000,
+            walk_items: 100_000,
+            cache_entries: 1_000,
+            request_state_bytes: 64 << 10,
+            input_requests: 32,
+            server_request: Duration::from_secs(600),
+            drain: Duration::from_millis(1_500),
+            invocation: None,
+        }
+    }
+}
