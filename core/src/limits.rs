@@ -98,6 +98,8 @@ pub struct Limits {
     pub cache_entries: usize,
     /// The longest `requestState` that is written or opened, in bytes. 64 KiB.
     pub request_state_bytes: usize,
+    /// How long a sealed `requestState` opens. 300 s, sealed anew each round.
+    pub request_state_ttl: Duration,
     /// The most requests for input in one round. 32.
     pub input_requests: usize,
     /// How long a server-to-client request of the legacy era may take. 600 s: people answer some of them.
@@ -132,6 +134,7 @@ impl Default for Limits {
             walk_items: 100_000,
             cache_entries: 1_000,
             request_state_bytes: 64 << 10,
+            request_state_ttl: Duration::from_secs(300),
             input_requests: 32,
             server_request: Duration::from_secs(600),
             drain: Duration::from_millis(1_500),

@@ -40,7 +40,10 @@ impl Mono {
     /// This moment plus `duration`; stays at the end of time rather than overflow.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
-        Self(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+        Self(
+            self.0
+                .saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)),
+        )
     }
 
     /// How long until `later`; zero if it has passed.
@@ -119,7 +122,10 @@ pub(crate) struct Deadlines<K> {
 
 impl<K: Copy + Ord> Deadlines<K> {
     pub(crate) const fn new() -> Self {
-        Self { order: BTreeSet::new(), at: BTreeMap::new() }
+        Self {
+            order: BTreeSet::new(),
+            at: BTreeMap::new(),
+        }
     }
 
     /// Sets or moves the deadline of `key`.
@@ -158,17 +164,28 @@ pub(crate) struct Queue<A> {
     actions: VecDeque<A>,
     /// Bytes handed out or queued as frames and not reported as written.
     unwritten: usize,
-    last: Mono,
+    last: Now,
 }
 
 impl<A> Queue<A> {
     pub(crate) const fn new() -> Self {
-        Self { actions: VecDeque::new(), unwritten: 0, last: Mono::from_nanos(0) }
+        Self {
+            actions: VecDeque::new(),
+            unwritten: 0,
+            last: Now { mono: Mono(0), unix: Unix(0) },
+        }
     }
 
     /// Notes the time of an input: what `poll_timeout` answers while actions are queued.
     pub(crate) fn touch(&mut self, now: Now) {
-        self.last = self.last.max(now.mono);
+        if now.mono >= self.last.mono {
+            self.last = now;
+        }
+    }
+
+    /// The time of the last input.
+    pub(crate) const fn now(&self) -> Now {
+        self.last
     }
 
     pub(crate) fn push(&mut self, action: A) {
@@ -198,6 +215,10 @@ impl<A> Queue<A> {
 
     /// The next wake-up, given the machine's own earliest deadline.
     pub(crate) fn deadline(&self, own: Option<(Mono, TimerKind)>) -> Option<(Mono, TimerKind)> {
-        if self.is_empty() { own } else { Some((self.last, TimerKind::Actions)) }
+        if self.is_empty() {
+            own
+        } else {
+            Some((self.last.mono, TimerKind::Actions))
+        }
     }
 }

@@ -119,7 +119,7 @@ pub fn decode(frame: &Bytes, depth: usize) -> Result<Message, InvalidFrame> {
 
 /// Refuses JSON that nests too deeply. Counting the openers is a vector loop, so that an ordinary frame, which
 /// has fewer of them than the bound, costs next to nothing; only others are walked with care for strings.
-pub(crate) fn check_depth(frame: &[u8], limit: usize) -> Result<(), InvalidFrame> {
+fn check_depth(frame: &[u8], limit: usize) -> Result<(), InvalidFrame> {
     // `[` is 0x5b and `{` is 0x7b: one bit apart.
     if frame.iter().map(|b| usize::from(b | 0x20 == b'{')).sum::<usize>() <= limit {
         return Ok(());

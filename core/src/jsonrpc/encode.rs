@@ -175,6 +175,15 @@ impl<'o> ObjectWriter<'o> {
         self
     }
 
+    /// Adds members that are written already, and ends the object.
+    pub(crate) fn raw_members(self, members: &str) {
+        if !self.empty {
+            self.out.push(b',');
+        }
+        self.out.extend_from_slice(members.as_bytes());
+        self.end();
+    }
+
     pub(crate) fn end(self) {
         self.out.push(b'}');
     }

@@ -342,12 +342,6 @@ impl Members {
         self.meta.get(field).map(|span| span.text(&self.frame)).filter(|text| *text != "null")
     }
 
-    /// A reserved `_meta` key as carried JSON.
-    pub(crate) fn meta_value(&self, field: MetaField) -> Option<Json> {
-        self.meta_raw(field)?;
-        self.meta.get(field).map(|span| span.json(&self.frame))
-    }
-
     /// A reserved `_meta` key as a string.
     pub(crate) fn meta_string(&self, field: MetaField) -> Result<Option<Cow<'_, str>>, FieldError> {
         self.meta_raw(field)

@@ -20,7 +20,6 @@ mod members;
 mod tests;
 
 pub use decode::{InvalidFrame, Message, MethodName, decode};
-pub(crate) use decode::check_depth;
 pub(crate) use encode::{FrameWriter, ObjectWriter};
 pub(crate) use members::{Field, MetaField};
 pub use members::{FieldError, Members};

@@ -1,0 +1,128 @@
+//! Whether an answer of the application fits its question, and what of it goes on the wire.
+//!
+//! | answer | to a form | to a page (URL) | to sampling | to roots |
+//! |---|---|---|---|---|
+//! | `Elicit`, accepted | content, checked; defaults filled in if configured | content left out | – | – |
+//! | `Elicit`, declined or cancelled | content left out | content left out | – | – |
+//! | `Sample`, `Roots` | – | – | as it is | `file:` addresses only |
+//! | `Raw` | an object, content checked | an object | an object | an object |
+//! | `Declined` | `decline` | `decline` | -1 | -1 |
+//! | `Refused` | the error, or `cancel` where the wire has no errors | likewise | the error | the error |
+//!
+//! A dash is a mistake of the caller, and so is content that does not fit: the question stays open. Source:
+//! `client/elicitation` (Response Actions, Form Mode Security).
+
+use super::api::InputAnswer;
+use super::inbound::Asked;
+use crate::error::{ErrorObject, Misuse};
+use crate::json::Json;
+use crate::jsonrpc::{Field, ObjectWriter};
+use crate::model::{ElicitResult, ListRootsResult};
+use crate::schema::elicitation::ElicitationSchema;
+use crate::spec::ErrorCode;
+
+/// What goes back to the server.
+#[derive(Debug)]
+pub(super) enum Supplied {
+    /// No answer. `instead` stands for it where the wire has no errors.
+    Refused { error: ErrorObject, instead: Option<Json> },
+    Result(Json),
+}
+
+pub(super) fn judge(asked: &Asked, answer: &InputAnswer, apply_defaults: bool) -> Result<Supplied, Misuse> {
+    let mismatch = || Misuse::Argument("the answer is of another kind than the question".into());
+    let elicits = matches!(asked, Asked::Form { .. } | Asked::Url);
+    match answer {
+        InputAnswer::Elicit(result) if elicits => elicited(asked, result, apply_defaults).map(Supplied::Result),
+        InputAnswer::Sample(result) if matches!(asked, Asked::Sample) => written(result),
+        InputAnswer::Roots(result) if matches!(asked, Asked::Roots) => {
+            check_roots(result)?;
+            written(result)
+        }
+        InputAnswer::Elicit(_) | InputAnswer::Sample(_) | InputAnswer::Roots(_) => Err(mismatch()),
+        InputAnswer::Raw(json) => {
+            check_raw(asked, json)?;
+            Ok(Supplied::Result(json.clone()))
+        }
+        InputAnswer::Declined if elicits => written(&ElicitResult::decline()),
+        InputAnswer::Declined => {
+            let error = ErrorObject::new(ErrorCode::USER_REJECTED, "the user rejected the request");
+            Ok(Supplied::Refused { error, instead: None })
+        }
+        InputAnswer::Refused(error) => {
+            let instead = elicits.then(|| to_json(&ElicitResult::cancel()));
+            Ok(Supplied::Refused { error: error.clone(), instead })
+        }
+    }
+}
+
+fn written<T: serde::Serialize>(value: &T) -> Result<Supplied, Misuse> {
+    Ok(Supplied::Result(to_json(value)))
+}
+
+fn to_json<T: serde::Serialize>(value: &T) -> Json {
+    // Values of the typed model always serialise.
+    Json::from_value(value).unwrap_or(Json::EMPTY_OBJECT)
+}
+
+fn elicited(asked: &Asked, result: &ElicitResult, apply_defaults: bool) -> Result<Json, Misuse> {
+    let mut result = result.clone();
+    match asked {
+        Asked::Form { schema } if result.accepted() => {
+            let content = result.content.take().unwrap_or(Json::EMPTY_OBJECT);
+            result.content = Some(check_content(schema, content, apply_defaults)?);
+        }
+        // Accepting a page means consent, and a refusal carries nothing.
+        _ => result.content = None,
+    }
+    Ok(to_json(&result))
+}
+
+fn check_raw(asked: &Asked, json: &Json) -> Result<(), Misuse> {
+    if !json.is_object() {
+        return Err(Misuse::Argument("an answer must be an object".into()));
+    }
+    if let Asked::Form { schema } = asked {
+        let result: ElicitResult =
+            json.parse().map_err(|_| Misuse::Argument("the answer is no result of an elicitation".into()))?;
+        if result.accepted() {
+            check_content(schema, result.content.unwrap_or(Json::EMPTY_OBJECT), false)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks accepted content, and fills in defaults if that is wanted.
+fn check_content(schema: &Json, content: Json, apply_defaults: bool) -> Result<Json, Misuse> {
+    if !content.is_object() {
+        return Err(Misuse::Argument("elicited content must be an object".into()));
+    }
+    let unfit = |what: String| Misuse::Argument(format!("the content does not fit the requested schema: {what}").into());
+    let schema = ElicitationSchema::parse(schema).map_err(|error| unfit(error.to_string()))?;
+    let content = if apply_defaults { schema.apply_defaults(&content) } else { content };
+    schema.validate(&content).map_err(|error| unfit(error.to_string()))?;
+    Ok(content)
+}
+
+fn check_roots(result: &ListRootsResult) -> Result<(), Misuse> {
+    result
+        .roots
+        .iter()
+        .try_for_each(|root| root.check_uri())
+        .map_err(|error| Misuse::Argument(error.to_string().into()))
+}
+
+/// The bare result for `inputResponses`, which carries no metadata of the legacy result.
+pub(super) fn without_meta(result: &Json) -> Json {
+    let Some(members) = super::text::object(result) else { return result.clone() };
+    if members.iter().all(|(name, _)| name != Field::Meta.name()) {
+        return result.clone();
+    }
+    let mut out = Vec::new();
+    let mut object = ObjectWriter::new(&mut out);
+    for (name, value) in members.iter().filter(|(name, _)| name != Field::Meta.name()) {
+        object.raw(name, value.get());
+    }
+    object.end();
+    Json::from_validated(out.into())
+}

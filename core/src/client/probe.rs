@@ -1,0 +1,114 @@
+//! What the answer to the probe says about a server: one function, one table.
+//!
+//! | the answer to `server/discover` | proves | common modern revision | only a common legacy one | none in common |
+//! |---|---|---|---|---|
+//! | a discover result | modern | speak it | `initialize` with it | fail |
+//! | -32022 with `supported` | modern | probe again with it, once | `initialize` with it | fail |
+//! | -32020, or -32021 with its data | modern | fail: the server says why | | |
+//! | any other error, any other result, silence | legacy | | `initialize` with the newest | fail |
+//!
+//! What is *common* is decided by the configuration: a client that must not fall back offers no legacy revision.
+//! No row looks at one error code of legacy servers, for there is none. Sources: `basic/versioning` (Backward
+//! Compatibility), `basic/transports/stdio` (Backward Compatibility).
+
+use super::api::ConnectError;
+use crate::error::ErrorObject;
+use crate::spec::{Era, ErrorCode, Version};
+
+/// How the probe ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Outcome<'a> {
+    /// A discover result with these revisions.
+    Discovered(&'a [String]),
+    /// An error.
+    Error(&'a ErrorObject),
+    /// A result that is no discover result.
+    OtherResult,
+    /// Nothing, for as long as the probe may take.
+    Silence,
+}
+
+/// What to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Verdict {
+    /// Probe again, claiming this revision.
+    Again(Version),
+    /// No connection.
+    Fail(ConnectError),
+    /// `initialize` with this revision.
+    Handshake(Version),
+    /// Speak this revision.
+    Modern(Version),
+}
+
+/// Judges. `offers` are the revisions that the configuration allows, newest first; `repeated` says that the probe
+/// was a second one.
+pub(super) fn judge(outcome: Outcome<'_>, offers: &[Version], repeated: bool) -> Verdict {
+    let no_common = |theirs: &[String]| {
+        Verdict::Fail(ConnectError::NoCommonVersion { ours: offers.to_vec(), theirs: theirs.to_vec() })
+    };
+    match outcome {
+        Outcome::Discovered(theirs) => match common(offers, theirs) {
+            Some(version) if version.era() == Era::Modern => Verdict::Modern(version),
+            Some(version) => Verdict::Handshake(version),
+            None => no_common(theirs),
+        },
+        Outcome::Error(error) => match modern_error(error) {
+            Some(ModernError::Unsupported(theirs)) => match common(offers, &theirs) {
+                Some(version) if version.era() == Era::Legacy => Verdict::Handshake(version),
+                Some(version) if !repeated => Verdict::Again(version),
+                _ => no_common(&theirs),
+            },
+            Some(ModernError::Other) => Verdict::Fail(ConnectError::Refused(error.clone())),
+            None => fall_back(offers, Some(error)),
+        },
+        Outcome::OtherResult | Outcome::Silence => fall_back(offers, None),
+    }
+}
+
+fn fall_back(offers: &[Version], error: Option<&ErrorObject>) -> Verdict {
+    match offers.iter().copied().find(|version| version.era() == Era::Legacy) {
+        Some(version) => Verdict::Handshake(version),
+        None => Verdict::Fail(ConnectError::NotModern { error: error.cloned() }),
+    }
+}
+
+/// The newest revision that both sides speak; a modern one before any legacy one, because it is newer.
+pub(super) fn common(offers: &[Version], theirs: &[String]) -> Option<Version> {
+    offers.iter().copied().find(|version| theirs.iter().any(|name| name == version.as_str()))
+}
+
+/// An error that only a modern server sends.
+pub(super) enum ModernError {
+    Other,
+    /// -32022, with the revisions that the server names.
+    Unsupported(Vec<String>),
+}
+
+/// Recognises a modern error by its code *and* the shape of its data: legacy servers use codes of that range for
+/// purposes of their own.
+pub(super) fn modern_error(error: &ErrorObject) -> Option<ModernError> {
+    match error.code {
+        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION => supported(error).map(ModernError::Unsupported),
+        ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => {
+            #[derive(serde::Deserialize)]
+            struct Data {
+                #[serde(rename = "requiredCapabilities")]
+                required: crate::json::Json,
+            }
+            let data: Data = error.data.as_ref()?.parse().ok()?;
+            data.required.is_object().then_some(ModernError::Other)
+        }
+        ErrorCode::HEADER_MISMATCH => Some(ModernError::Other),
+        _ => None,
+    }
+}
+
+/// The revisions that an error names.
+pub(super) fn supported(error: &ErrorObject) -> Option<Vec<String>> {
+    #[derive(serde::Deserialize)]
+    struct Data {
+        supported: Vec<String>,
+    }
+    error.data.as_ref()?.parse::<Data>().ok().map(|data| data.supported)
+}

@@ -1,0 +1,1 @@
+//! The client machine, driven by frames on a virtual clock.

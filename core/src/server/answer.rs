@@ -1,0 +1,226 @@
+//! Replies of the application, on their way out; and all the other ways in which a request ends.
+//!
+//! A request ends exactly once: by its result or error, by cancellation (nothing goes out), by its deadline, or
+//! with the connection.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::api::{Action, Reply};
+use super::machine::{Key, Pending, Server, Subscribes};
+use super::result::{self, Expects, Unfit};
+use super::rounds::{self, Unaskable};
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::engine::inbound::Entry;
+use crate::error::{Error, ErrorObject, Misuse};
+use crate::ids::{ReplySlot, RequestId, SlotId};
+use crate::jsonrpc::FrameWriter;
+use crate::machine::Now;
+use crate::spec::Era;
+
+impl Server {
+    /// Answers an invocation. The slot is used up, whatever comes of it.
+    ///
+    /// A reply to a request that was cancelled is dropped. A reply that does not fit the call, or breaks the
+    /// tool's output schema, becomes an internal error for the client and a diagnostic here.
+    ///
+    /// # Errors
+    /// [`Misuse::SlotNotOpen`] if the slot was answered before, or is another machine's.
+    pub fn reply(&mut self, now: Now, slot: ReplySlot, reply: Reply) -> Result<(), Error> {
+        self.queue.touch(now);
+        let slot = slot.id();
+        let entry = self.inbound.get_mut(slot).ok_or(Misuse::SlotNotOpen)?;
+        if entry.data.asking.is_some() {
+            return Err(Misuse::SlotNotOpen.into());
+        }
+        if let (Reply::InputRequired(asked), false) = (&reply, entry.muted) {
+            let (id, context) = (entry.id.clone(), entry.data.context.clone());
+            let may_ask = matches!(entry.data.expects, Expects::Tool(_) | Expects::Prompt | Expects::Read);
+            let checked = if may_ask {
+                rounds::check(&self.definition, &context, asked)
+            } else {
+                Err(Unaskable::Handler("this method cannot ask for input".to_owned()))
+            };
+            return match (checked, context.era()) {
+                (Ok(()), Era::Legacy) => self.ask(now, slot, asked),
+                (Ok(()), Era::Modern) => {
+                    let mut frame = FrameWriter::result(&id, 512);
+                    let definition = Arc::clone(&self.definition);
+                    match rounds::write_result(&definition, &context, asked, now, &mut self.rng, frame.out()) {
+                        Ok(()) => self.finish(slot, |_, _| frame.finish()),
+                        Err(why) => self.cannot_ask(slot, why),
+                    }
+                    Ok(())
+                }
+                (Err(why), _) => {
+                    self.cannot_ask(slot, why);
+                    Ok(())
+                }
+            };
+        }
+        self.finish_with(slot, reply);
+        Ok(())
+    }
+
+    /// Ends a request whose handler asked what cannot be asked.
+    pub(super) fn cannot_ask(&mut self, slot: SlotId, why: Unaskable) {
+        match why {
+            Unaskable::Refuse(error) => {
+                // Modern clients understand the code; in the legacy era a tool's failure is something to read.
+                let is_tool = self.inbound.get_mut(slot).is_some_and(|entry| {
+                    entry.data.context.era() == Era::Legacy && matches!(entry.data.expects, Expects::Tool(_))
+                });
+                if is_tool {
+                    let text = error.message.clone().into_owned();
+                    self.finish_with(slot, Reply::Tool(crate::model::CallToolResult::error(text)));
+                } else {
+                    self.finish_with(slot, Reply::Error(error));
+                }
+            }
+            Unaskable::Handler(text) => {
+                self.say(Diagnostic::new(DiagnosticKind::Output, format!("a handler asked for input wrongly: {text}")));
+                self.finish_with(slot, Reply::Failed);
+            }
+        }
+    }
+
+    /// Ends a request with a reply that is not a question.
+    pub(super) fn finish_with(&mut self, slot: SlotId, reply: Reply) {
+        let definition = Arc::clone(&self.definition);
+        let mut wrong = None;
+        self.finish(slot, |server, entry| {
+            let (id, version) = (&entry.id, entry.data.context.version());
+            let error = match reply {
+                Reply::Error(error) => Some(error),
+                Reply::StateUsed => Some(rounds::state_refused()),
+                Reply::Failed => match result::failed(&entry.data.expects) {
+                    Ok(text) => {
+                        let mut frame = FrameWriter::result(id, 128);
+                        result::tool_error(&definition, version, text, frame.out());
+                        return frame.finish();
+                    }
+                    Err(error) => Some(error),
+                },
+                reply => {
+                    let mut frame = FrameWriter::result(id, 256);
+                    match result::write(&definition, version, &entry.data.expects, reply, frame.out()) {
+                        Ok(()) => {
+                            server.subscribed(&entry.data);
+                            return frame.finish();
+                        }
+                        Err(unfit) => {
+                            wrong = Some(unfit);
+                            Some(ErrorObject::internal())
+                        }
+                    }
+                }
+            };
+            FrameWriter::error(Some(id), false, &error.unwrap_or_else(ErrorObject::internal))
+        });
+        if let Some(unfit) = wrong {
+            let text = match unfit {
+                Unfit::Kind => "a reply of another kind than the call".to_owned(),
+                Unfit::Output(problem) => format!("a tool's result breaks its output schema: {problem}"),
+            };
+            self.say(Diagnostic::new(DiagnosticKind::Output, text));
+        }
+    }
+
+    /// Closes a slot and sends what `frame` makes, unless the client has cancelled.
+    fn finish(&mut self, slot: SlotId, frame: impl FnOnce(&mut Self, &Entry<Pending>) -> Bytes) {
+        self.deadlines.clear(Key::Invocation(slot));
+        let Some(entry) = self.inbound.close(slot) else { return };
+        if entry.muted {
+            self.say(Diagnostic::new(DiagnosticKind::Muted, "a reply to a cancelled request").of(&entry.id));
+        } else {
+            let frame = frame(self, &entry);
+            self.send(frame, entry.data.batch);
+        }
+        self.close_if_drained();
+    }
+
+    /// A legacy subscription that the application has agreed to.
+    fn subscribed(&mut self, pending: &Pending) {
+        let definition = Arc::clone(&self.definition);
+        let (Some(session), Some(subscribes)) = (&mut self.session, &pending.subscribes) else { return };
+        match subscribes {
+            // Past the bound the application hears of the resource, the session does not: it was told so.
+            Subscribes::To(uri) => drop(session.subscribe(&definition, uri.clone())),
+            Subscribes::NoMoreTo(uri) => session.unsubscribe(uri),
+        }
+    }
+
+    /// The client has cancelled the request of `slot`, which is muted already.
+    pub(super) fn cancelled(&mut self, slot: SlotId, reason: Option<Box<str>>) {
+        self.deadlines.clear(Key::Invocation(slot));
+        self.withdraw_requests(slot);
+        let Some(entry) = self.inbound.get_mut(slot) else { return };
+        let batch = entry.data.batch.take();
+        if entry.data.asking.is_some() {
+            // No handler runs: there is nobody to tell, and nothing to wait for.
+            self.inbound.close(slot);
+        } else {
+            self.queue.push(Action::Cancelled { slot, reason });
+        }
+        if let Some(batch) = batch {
+            self.leave_batch(batch, None);
+        }
+    }
+
+    /// Cancels a request from this side: its handler is told, nothing more goes out for it.
+    pub(super) fn cancel_slot(&mut self, slot: SlotId, reason: Option<Box<str>>) {
+        self.inbound.mute(slot);
+        self.cancelled(slot, reason);
+    }
+
+    /// A handler took too long: the client gets an error, the handler a signal.
+    pub(super) fn invocation_timed_out(&mut self, slot: SlotId) {
+        let Some(entry) = self.inbound.get_mut(slot).filter(|entry| !entry.muted) else { return };
+        let (id, batch) = (entry.id.clone(), entry.data.batch.take());
+        let error = ErrorObject::new(crate::spec::ErrorCode::INTERNAL_ERROR, "the request took too long");
+        self.send_error(&id, &error, batch);
+        self.cancel_slot(slot, Some("deadline".into()));
+        self.close_if_drained();
+    }
+
+    pub(super) fn send_error(&mut self, id: &RequestId, error: &ErrorObject, batch: Option<u64>) {
+        self.send(FrameWriter::error(Some(id), false, error), batch);
+    }
+
+    /// Sends a result that is written already.
+    pub(super) fn send_result(&mut self, id: &RequestId, text: &[u8], batch: Option<u64>) {
+        let mut frame = FrameWriter::result(id, text.len());
+        frame.out().extend_from_slice(text);
+        self.send(frame.finish(), batch);
+    }
+
+    /// Sends an answer: alone, or with the rest of its batch.
+    pub(super) fn send(&mut self, frame: Bytes, batch: Option<u64>) {
+        match batch {
+            None => self.write(frame),
+            Some(batch) => self.leave_batch(batch, Some(frame)),
+        }
+    }
+
+    /// One of a batch's requests has ended. The last one sends the answers, if there are any.
+    pub(super) fn leave_batch(&mut self, id: u64, answer: Option<Bytes>) {
+        let Some(batch) = self.batches.get_mut(&id) else { return };
+        batch.waiting = batch.waiting.saturating_sub(1);
+        batch.answers.extend(answer);
+        if batch.waiting > 0 {
+            return;
+        }
+        let answers = self.batches.remove(&id).map(|batch| batch.answers).unwrap_or_default();
+        if answers.is_empty() {
+            return;
+        }
+        let mut out = Vec::with_capacity(answers.iter().map(Bytes::len).sum::<usize>() + 2);
+        for (position, answer) in answers.iter().enumerate() {
+            out.push(if position == 0 { b'[' } else { b',' });
+            out.extend_from_slice(answer.trim_ascii_end());
+        }
+        out.extend_from_slice(b"]\n");
+        self.write(out.into());
+    }
+}

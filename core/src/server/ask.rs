@@ -1,0 +1,293 @@
+//! Requests to a legacy client: questions of handlers, and requests of the application.
+//!
+//! ```text
+//!  reply(InputRequired) ─▶ one request for each question ─▶ all answered ─▶ Invoke again, with all answers
+//!                               │ cancelled by the client, timed out, gone: withdrawn
+//! ```
+//!
+//! A question that no answer comes to counts as refused: the handler sees an error under its key and decides.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::admit::{Admission, admit};
+use super::api::{Action, InputRequired, Invocation, Reply, RequestFailure};
+use super::context::Rounds;
+use super::machine::{Key, Outgoing, Server};
+use super::rounds::{self, Unaskable};
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::error::{Error, ErrorObject, Misuse};
+use crate::ids::{CallId, ReplySlot, RequestId, SlotId};
+use crate::json::Json;
+use crate::jsonrpc::{Field, FrameWriter, Members};
+use crate::limits::Bound;
+use crate::machine::Now;
+use crate::spec::{ErrorCode, Kind, Method, Sender};
+
+/// A question that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) slot: SlotId,
+    pub(super) key: String,
+}
+
+/// A round of questions.
+#[derive(Debug)]
+pub(super) struct Asking {
+    waiting: usize,
+    rounds: Rounds,
+}
+
+impl Server {
+    /// Sends a request to the client of the legacy session. The answer comes as [`Action::Answered`].
+    ///
+    /// `slot` ties the request to an invocation: it is withdrawn if that is cancelled. Without `timeout` the
+    /// bound `server_request` holds.
+    ///
+    /// # Errors
+    /// [`Misuse::WrongState`] in the modern era, where servers send no requests, and before the session is
+    /// initialized (but for `ping`); [`Error::LimitExceeded`] when too many are in flight.
+    pub fn request(
+        &mut self,
+        now: Now,
+        slot: Option<SlotId>,
+        method: &str,
+        params: Option<&Json>,
+        timeout: Option<Duration>,
+    ) -> Result<CallId, Error> {
+        self.queue.touch(now);
+        self.check_open()?;
+        if let Some(slot) = slot {
+            let entry = self.inbound.get_mut(slot).filter(|entry| !entry.muted).ok_or(Misuse::SlotNotOpen)?;
+            if entry.data.context.era() == crate::spec::Era::Modern {
+                return Err(Misuse::WrongState("a modern client is asked with InputRequired").into());
+            }
+        }
+        let known = Method::parse(method);
+        let Some(session) = &self.session else {
+            return Err(Misuse::WrongState("only a legacy session takes requests of the server").into());
+        };
+        if !session.initialized && known != Some(Method::Ping) {
+            return Err(Misuse::WrongState("the session is not initialized yet").into());
+        }
+        if known.is_some_and(|known| {
+            known.kind() != Kind::Request || known.sender() == Sender::Client || !known.exists_in(session.version)
+        }) {
+            return Err(Misuse::WrongState("the session's revision has no such request of a server").into());
+        }
+        let id = self.send_request(now, Outgoing::Request(slot), method, params, timeout)?;
+        Ok(CallId(id.unsigned_abs()))
+    }
+
+    /// Withdraws a request: the client is told, and no answer is delivered.
+    ///
+    /// # Errors
+    /// [`Misuse::CallNotOpen`].
+    pub fn cancel_request(&mut self, now: Now, call: CallId, reason: Option<&str>) -> Result<(), Error> {
+        self.queue.touch(now);
+        let id = i64::try_from(call.0).map_err(|_| Misuse::CallNotOpen)?;
+        if !matches!(self.outbound.get_mut(id), Some(Outgoing::Request(_))) {
+            return Err(Misuse::CallNotOpen.into());
+        }
+        self.outbound.remove(id);
+        self.tell_withdrawn(id, reason);
+        Ok(())
+    }
+
+    /// Announces that an elicitation by URL has ended (2025-11-25 only; elsewhere nothing is sent).
+    pub fn elicitation_complete(&mut self, now: Now, elicitation_id: &str) -> super::api::Sent {
+        self.queue.touch(now);
+        if !self.session.as_ref().is_some_and(|session| session.version.has_url_elicitation_error()) {
+            return super::api::Sent::NotWanted;
+        }
+        let frame = FrameWriter::notification(Method::ElicitationComplete.as_str(), 64)
+            .params(|params| { params.string("elicitationId", elicitation_id); });
+        self.write(frame);
+        super::api::Sent::Yes
+    }
+
+    fn send_request(
+        &mut self,
+        now: Now,
+        outgoing: Outgoing,
+        method: &str,
+        params: Option<&Json>,
+        timeout: Option<Duration>,
+    ) -> Result<i64, Error> {
+        let bound = self.definition.policy.limits.calls;
+        let id = self.outbound.open(outgoing).ok_or_else(|| Error::limit(Bound::Calls, bound))?;
+        let frame = FrameWriter::request(&RequestId::from(id), method, params.map_or(0, |params| params.get().len()));
+        self.write(match params {
+            Some(params) => frame.params_raw(params.as_bytes()),
+            None => frame.finish(),
+        });
+        self.arm(now, id, timeout);
+        Ok(id)
+    }
+
+    /// Asks a legacy client what a handler needs.
+    pub(super) fn ask(&mut self, now: Now, slot: SlotId, asked: &InputRequired) -> Result<(), Error> {
+        self.deadlines.clear(Key::Invocation(slot));
+        let Some(entry) = self.inbound.get_mut(slot) else { return Err(Misuse::SlotNotOpen.into()) };
+        let version = entry.data.context.version();
+        let mut rounds =
+            entry.data.context.rounds.as_ref().map(|rounds| (**rounds).clone()).unwrap_or_default();
+        rounds.round = rounds.round.saturating_add(1);
+        rounds.state = asked.state.clone();
+        rounds.memo = asked.memo.clone();
+        let limits = &self.definition.policy.limits;
+        if !self.definition.policy.legacy_shim || rounds.round > limits.rounds {
+            let why = if self.definition.policy.legacy_shim {
+                Unaskable::Refuse(Error::limit(Bound::Rounds, limits.rounds as usize).to_object())
+            } else {
+                Unaskable::Handler("questions on a legacy wire are switched off".to_owned())
+            };
+            self.cannot_ask(slot, why);
+            return Ok(());
+        }
+        let mut prepared = Vec::with_capacity(asked.requests.len());
+        for (key, request) in &asked.requests {
+            match rounds::legacy_params(request, version, &mut self.rng) {
+                Ok(params) => prepared.push((key, request.method(), params)),
+                Err(why) => {
+                    self.cannot_ask(slot, why);
+                    return Ok(());
+                }
+            }
+        }
+        let slot = self.inbound.renew(slot).ok_or(Misuse::SlotNotOpen)?;
+        if let Some(entry) = self.inbound.get_mut(slot) {
+            entry.data.asking = Some(Asking { waiting: prepared.len(), rounds });
+        }
+        for (key, method, params) in prepared {
+            let question = Outgoing::Question(Question { slot, key: key.clone() });
+            let method = method.map_or("", Method::as_str);
+            if let Err(error) = self.send_request(now, question, method, Some(&params), None) {
+                self.answered(now, slot, key.clone(), Err(error.to_object()));
+            }
+        }
+        self.invoke_again_if_answered(now, slot);
+        Ok(())
+    }
+
+    /// The client answered one of our requests. `Err(None)` is a result that is no object.
+    pub(super) fn receive_answer(&mut self, now: Now, id: &RequestId, answer: Result<Json, Option<ErrorObject>>) {
+        let Some((wire, outgoing)) = self.outbound.close(id) else {
+            return self.say(Diagnostic::new(DiagnosticKind::Ignored, "an answer that nothing waits for").of(id));
+        };
+        self.deadlines.clear(Key::Outgoing(wire));
+        let answer = answer.map_err(|error| {
+            error.unwrap_or_else(|| {
+                ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the client answered with a result that is no object")
+            })
+        });
+        self.deliver(now, wire, outgoing, answer.map_err(RequestFailure::Remote));
+    }
+
+    fn deliver(&mut self, now: Now, wire: i64, outgoing: Outgoing, outcome: Result<Json, RequestFailure>) {
+        match outgoing {
+            Outgoing::Request(_) => {
+                self.queue.push(Action::Answered { call: CallId(wire.unsigned_abs()), outcome });
+            }
+            Outgoing::Question(Question { slot, key }) => {
+                let answer = outcome.map_err(|failure| match failure {
+                    RequestFailure::Remote(error) => error,
+                    RequestFailure::TimedOut => {
+                        ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the client did not answer in time")
+                    }
+                    RequestFailure::Gone => ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the client is gone"),
+                });
+                self.answered(now, slot, key, answer);
+                self.invoke_again_if_answered(now, slot);
+            }
+        }
+    }
+
+    fn answered(&mut self, _now: Now, slot: SlotId, key: String, answer: Result<Json, ErrorObject>) {
+        let entry = self.inbound.get_mut(slot);
+        if let Some(asking) = entry.and_then(|entry| entry.data.asking.as_mut()) {
+            asking.waiting = asking.waiting.saturating_sub(1);
+            asking.rounds.answers.insert(key, answer);
+        }
+    }
+
+    /// Runs the handler again once everything that it asked is answered.
+    fn invoke_again_if_answered(&mut self, now: Now, slot: SlotId) {
+        let Some(entry) = self.inbound.get_mut(slot) else { return };
+        if entry.data.asking.as_ref().is_none_or(|asking| asking.waiting > 0) {
+            return;
+        }
+        let Some(asking) = entry.data.asking.take() else { return };
+        entry.data.context.rounds = Some(Arc::new(asking.rounds));
+        let context = entry.data.context.clone();
+        let request = &context.request;
+        // What was asked follows from the request, which has not changed; the definition may have.
+        match admit(&self.definition, request.version, &request.method, &request.params) {
+            Ok(Admission::Invoke(call, expects)) => {
+                if let Some(entry) = self.inbound.get_mut(slot) {
+                    entry.data.expects = expects;
+                }
+                if let Some(limit) = self.definition.policy.limits.invocation {
+                    self.deadlines.set(Key::Invocation(slot), now.mono.after(limit));
+                }
+                let slot = ReplySlot(slot);
+                self.queue.push(Action::Invoke(Box::new(Invocation { slot, call, context })));
+            }
+            Ok(_) => self.finish_with(slot, Reply::Failed),
+            Err(error) => self.finish_with(slot, Reply::Error(error)),
+        }
+    }
+
+    pub(super) fn request_timed_out(&mut self, wire: i64) {
+        // The time does not matter for what follows but for a deadline of the next invocation, which starts now.
+        let Some(outgoing) = self.outbound.remove(wire) else { return };
+        self.tell_withdrawn(wire, Some("timed out"));
+        let now = self.queue.now();
+        self.deliver(now, wire, outgoing, Err(RequestFailure::TimedOut));
+    }
+
+    /// Withdraws what was asked on behalf of a slot.
+    pub(super) fn withdraw_requests(&mut self, slot: SlotId) {
+        let taken = self.outbound.take_if(|outgoing| match outgoing {
+            Outgoing::Question(question) => question.slot == slot,
+            Outgoing::Request(on_behalf) => *on_behalf == Some(slot),
+        });
+        for (wire, outgoing) in taken {
+            self.tell_withdrawn(wire, Some("the request that it served was cancelled"));
+            if let Outgoing::Request(_) = outgoing {
+                let outcome = Err(RequestFailure::Gone);
+                self.queue.push(Action::Answered { call: CallId(wire.unsigned_abs()), outcome });
+            }
+        }
+    }
+
+    /// The client will send no more: nothing that we asked is answered.
+    pub(super) fn client_gone(&mut self) {
+        let now = self.queue.now();
+        for (wire, outgoing) in self.outbound.take_if(|_| true) {
+            self.deadlines.clear(Key::Outgoing(wire));
+            self.deliver(now, wire, outgoing, Err(RequestFailure::Gone));
+        }
+    }
+
+    fn tell_withdrawn(&mut self, wire: i64, reason: Option<&str>) {
+        self.deadlines.clear(Key::Outgoing(wire));
+        let frame = FrameWriter::notification(Method::Cancelled.as_str(), 64).params(|params| {
+            params.integer("requestId", wire);
+            if let Some(reason) = reason {
+                params.string("reason", reason);
+            }
+        });
+        self.write(frame);
+    }
+
+    /// Progress of the client on one of our requests: it lives, so its time starts anew.
+    pub(super) fn receive_progress(&mut self, now: Now, params: &Members) {
+        let token = params.raw(Field::ProgressToken).and_then(RequestId::from_json_text);
+        let wire = token.and_then(|token| token.as_i64());
+        match wire.filter(|wire| self.outbound.get_mut(*wire).is_some()) {
+            Some(wire) => self.arm(now, wire, None),
+            None => self.ignore("progress on a request that is not in flight"),
+        }
+    }
+}

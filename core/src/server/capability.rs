@@ -1,0 +1,52 @@
+//! What a server says that it can do: derived from the definition, so that it cannot promise what it lacks.
+//!
+//! Sources: the capability tables of `basic/lifecycle` (legacy) and `server/discover` (modern).
+
+use super::definition::{BuildError, Features};
+use crate::jsonrpc::ObjectWriter;
+use crate::spec::Version;
+
+/// Writes the `capabilities` of `initialize` and `server/discover`.
+pub(super) fn write(features: &Features, version: Version, object: &mut ObjectWriter<'_>) {
+    let changes = |object: &mut ObjectWriter<'_>| {
+        if features.list_changed {
+            object.raw("listChanged", "true");
+        }
+    };
+    if features.tools {
+        object.object("tools", changes);
+    }
+    if features.prompts {
+        object.object("prompts", changes);
+    }
+    if features.resources {
+        object.object("resources", |object| {
+            if features.subscriptions {
+                object.raw("subscribe", "true");
+            }
+            changes(object);
+        });
+    }
+    if features.completions && version.has_completions_capability() {
+        object.raw("completions", "{}");
+    }
+    if features.logging {
+        object.raw("logging", "{}");
+    }
+    if let Some(experimental) = &features.experimental {
+        object.raw("experimental", experimental.get());
+    }
+    if !features.extensions.is_empty() {
+        object.value("extensions", &features.extensions);
+    }
+}
+
+/// Refuses features that cannot be stated.
+pub(super) fn check(features: &Features) -> Result<(), BuildError> {
+    match &features.experimental {
+        Some(experimental) if !experimental.is_object() => {
+            Err(BuildError::Setting("experimental capabilities are an object".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,213 @@
+//! Who asks, and how: everything about a request that its handler may want to know.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::ErrorObject;
+use crate::ids::{ProgressToken, RequestId};
+use crate::json::Json;
+use super::request_state::TokenId;
+use crate::jsonrpc::{Field, Members, MetaField, MethodName};
+use crate::model::{ClientCapabilities, Implementation, TraceContext};
+use crate::spec::{Era, ErrorCode, Version};
+
+/// The client of a legacy session, as it introduced itself.
+#[derive(Clone, Debug)]
+pub struct ClientFacts {
+    pub(crate) info: Json,
+    pub(crate) capabilities: Json,
+}
+
+/// The circumstances of one request. Cheap to clone; values are decoded when they are asked for.
+#[derive(Clone, Debug)]
+pub struct Context {
+    pub(super) request: Arc<Request>,
+    /// `None` on the first round.
+    pub(super) rounds: Option<Arc<Rounds>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) id: RequestId,
+    pub(super) version: Version,
+    pub(super) method: MethodName,
+    pub(super) params: Members,
+    /// `None` in the modern era, where every request says it anew.
+    pub(super) session: Option<Arc<ClientFacts>>,
+    pub(super) principal: Option<Arc<str>>,
+}
+
+/// What earlier rounds of input have brought.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rounds {
+    pub(super) answers: BTreeMap<String, Result<Json, ErrorObject>>,
+    pub(super) state: Option<String>,
+    pub(super) memo: Option<Json>,
+    pub(super) round: u32,
+    pub(super) token: Option<TokenId>,
+}
+
+impl Context {
+    /// The id of the request on the wire.
+    #[must_use]
+    pub fn request_id(&self) -> &RequestId {
+        &self.request.id
+    }
+
+    /// The revision that the request is served at.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.request.version
+    }
+
+    /// The era of [`Context::version`].
+    #[must_use]
+    pub fn era(&self) -> Era {
+        self.request.version.era()
+    }
+
+    /// The params as they came, unknown members included; `{}` if absent.
+    #[must_use]
+    pub fn params(&self) -> Json {
+        self.request.params.json()
+    }
+
+    /// The `_meta` of the request, `{}` if absent.
+    #[must_use]
+    pub fn meta(&self) -> Json {
+        #[derive(serde::Deserialize)]
+        struct Params {
+            #[serde(rename = "_meta")]
+            meta: Option<Json>,
+        }
+        self.request.params.json().parse::<Params>().ok().and_then(|params| params.meta).unwrap_or(Json::EMPTY_OBJECT)
+    }
+
+    /// Name and version of the client: what it says of itself, not to be trusted. `None` if it does not say.
+    #[must_use]
+    pub fn client_info(&self) -> Option<Implementation> {
+        match &self.request.session {
+            Some(session) => session.info.parse().ok(),
+            None => self.request.params.meta_raw(MetaField::ClientInfo).and_then(|text| serde_json::from_str(text).ok()),
+        }
+    }
+
+    /// What the client can do.
+    #[must_use]
+    pub fn client_capabilities(&self) -> ClientCapabilities {
+        let text = match &self.request.session {
+            Some(session) => Some(session.capabilities.get()),
+            None => self.request.params.meta_raw(MetaField::ClientCapabilities),
+        };
+        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+
+    /// Refuses the request unless the client has declared all of `required`.
+    ///
+    /// # Errors
+    /// -32021 with the missing part in `data.requiredCapabilities` in the modern era, -32600 in the legacy era,
+    /// where that code does not exist.
+    pub fn require_capabilities(&self, required: &ClientCapabilities) -> Result<(), ErrorObject> {
+        match self.client_capabilities().missing(required) {
+            None => Ok(()),
+            Some(missing) => Err(missing_capability(self.version(), &missing)),
+        }
+    }
+
+    /// The token that the client wants progress under.
+    #[must_use]
+    pub fn progress_token(&self) -> Option<ProgressToken> {
+        self.request.params.meta_raw(MetaField::ProgressToken).and_then(RequestId::from_json_text).map(ProgressToken)
+    }
+
+    /// The trace context of `_meta`.
+    #[must_use]
+    pub fn trace_context(&self) -> TraceContext {
+        let read = |field| self.request.params.meta_string(field).ok().flatten().map(Cow::into_owned);
+        TraceContext {
+            traceparent: read(MetaField::Traceparent),
+            tracestate: read(MetaField::Tracestate),
+            baggage: read(MetaField::Baggage),
+        }
+    }
+
+    /// Who is asking, as the front has authenticated it.
+    #[must_use]
+    pub fn principal(&self) -> Option<&str> {
+        self.request.principal.as_deref()
+    }
+
+    /// The client's answer to the question with this key, from this round or an earlier one. An error is the
+    /// answer of a legacy client that refused.
+    #[must_use]
+    pub fn input(&self, key: &str) -> Option<&Result<Json, ErrorObject>> {
+        self.rounds.as_ref()?.answers.get(key)
+    }
+
+    /// Every answer so far, by key.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, &Result<Json, ErrorObject>)> {
+        self.rounds.iter().flat_map(|rounds| &rounds.answers).map(|(key, answer)| (key.as_str(), answer))
+    }
+
+    /// The state that the handler gave with its questions.
+    #[must_use]
+    pub fn state(&self) -> Option<&str> {
+        self.rounds.as_ref()?.state.as_deref()
+    }
+
+    /// The state that the front gave with the handler's questions.
+    #[must_use]
+    pub fn memo(&self) -> Option<&Json> {
+        self.rounds.as_ref()?.memo.as_ref()
+    }
+
+    /// How often input was asked for before this call.
+    #[must_use]
+    pub fn round(&self) -> u32 {
+        self.rounds.as_ref().map_or(0, |rounds| rounds.round)
+    }
+
+    /// The random id of the sealed state that came with this call. A front that keeps the ids it has seen can
+    /// refuse a state that comes a second time, with [`Reply::StateUsed`](super::Reply::StateUsed).
+    #[must_use]
+    pub fn state_token(&self) -> Option<TokenId> {
+        self.rounds.as_ref()?.token
+    }
+
+    /// The method, for hooks.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        self.request.method.as_str()
+    }
+
+    /// A string among the params, for hooks: the name of a tool or prompt, or a URI.
+    #[must_use]
+    pub fn target(&self) -> Option<Cow<'_, str>> {
+        let read = |field| self.request.params.string(field).ok().flatten();
+        read(Field::Name).or_else(|| read(Field::Uri))
+    }
+}
+
+/// The refusal of a request whose client lacks a capability.
+pub(crate) fn missing_capability(version: Version, missing: &ClientCapabilities) -> ErrorObject {
+    let missing = Json::from_value(missing).unwrap_or(Json::EMPTY_OBJECT);
+    match version.era() {
+        Era::Modern => {
+            let mut data = Vec::new();
+            let mut object = crate::jsonrpc::ObjectWriter::new(&mut data);
+            object.raw("requiredCapabilities", missing.get());
+            object.end();
+            ErrorObject {
+                data: Some(Json::from_validated(data.into())),
+                ..ErrorObject::new(
+                    ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
+                    "the request needs a capability that the client did not declare",
+                )
+            }
+        }
+        Era::Legacy => ErrorObject::invalid_request(format!(
+            "the request needs capabilities that the client did not declare: {missing}"
+        )),
+    }
+}

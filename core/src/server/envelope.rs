@@ -1,0 +1,88 @@
+//! The envelope of a modern request, judged. Source: `basic/index` (`_meta`), `basic/versioning`.
+//!
+//! | step | refused with |
+//! |---|---|
+//! | a required key is missing, or of another type | -32602, naming every such key |
+//! | the revision is not offered | -32022 with `supported` and `requested` |
+//! | the log level is none | -32602 |
+//!
+//! Whether a request *has* an envelope is decided by [`claims_modern`]: the revision it names is the claim.
+
+use std::borrow::Cow;
+
+use super::definition::Definition;
+use crate::error::ErrorObject;
+use crate::json::Json;
+use crate::jsonrpc::{Members, MetaField, ObjectWriter};
+use crate::model::LoggingLevel;
+use crate::spec::{Era, ErrorCode, Version};
+
+/// A request that names its revision is modern, whatever came before it on the same connection.
+pub(super) fn claims_modern(params: &Members) -> bool {
+    params.meta_raw(MetaField::ProtocolVersion).is_some()
+}
+
+/// The revision of a modern request.
+pub(super) fn check(definition: &Definition, params: &Members) -> Result<Version, ErrorObject> {
+    let claim = params.meta_string(MetaField::ProtocolVersion);
+    let capabilities = params.meta_raw(MetaField::ClientCapabilities);
+    let mut wrong: Vec<Cow<'_, str>> = Vec::new();
+    match &claim {
+        Ok(Some(_)) => {}
+        Ok(None) => wrong.push(Cow::Borrowed(MetaField::ProtocolVersion.name())),
+        Err(error) => wrong.push(Cow::Owned(error.to_string())),
+    }
+    match capabilities {
+        Some(text) if text.starts_with('{') => {}
+        Some(_) => wrong.push(Cow::Owned(format!("{} must be an object", MetaField::ClientCapabilities.name()))),
+        None => wrong.push(Cow::Borrowed(MetaField::ClientCapabilities.name())),
+    }
+    let (true, Ok(Some(claim))) = (wrong.is_empty(), claim) else {
+        return Err(missing(&wrong));
+    };
+    let Some(version) = Version::parse(&claim).filter(|v| v.era() == Era::Modern && definition.offers(*v)) else {
+        return Err(unsupported(definition, &claim));
+    };
+    log_level(params)?;
+    Ok(version)
+}
+
+/// The refusal of a request without an envelope by a server that has no session for it either.
+pub(super) fn absent(params: &Members) -> ErrorObject {
+    let mut wrong = vec![Cow::Borrowed(MetaField::ProtocolVersion.name())];
+    if params.meta_raw(MetaField::ClientCapabilities).is_none() {
+        wrong.push(Cow::Borrowed(MetaField::ClientCapabilities.name()));
+    }
+    missing(&wrong)
+}
+
+/// The level of log messages that a modern request asks for.
+pub(super) fn log_level(params: &Members) -> Result<Option<LoggingLevel>, ErrorObject> {
+    let key = MetaField::LogLevel.name();
+    match params.meta_string(MetaField::LogLevel) {
+        Ok(None) => Ok(None),
+        Ok(Some(text)) => match LoggingLevel::parse(&text) {
+            Some(level) => Ok(Some(level)),
+            None => Err(ErrorObject::invalid_params(format!("{key} is no log level"))),
+        },
+        Err(error) => Err(ErrorObject::invalid_params(error.to_string())),
+    }
+}
+
+fn missing(wrong: &[Cow<'_, str>]) -> ErrorObject {
+    ErrorObject::invalid_params(format!("the request's _meta lacks: {}", wrong.join(", ")))
+}
+
+/// The refusal of a revision: -32022 with what would be accepted.
+pub(super) fn unsupported(definition: &Definition, requested: &str) -> ErrorObject {
+    let supported: Vec<_> = definition.versions().iter().map(|version| version.as_str()).collect();
+    let mut data = Vec::new();
+    let mut object = ObjectWriter::new(&mut data);
+    object.value("supported", &supported);
+    object.string("requested", requested);
+    object.end();
+    ErrorObject {
+        data: Some(Json::from_validated(data.into())),
+        ..ErrorObject::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, "unsupported protocol version")
+    }
+}

@@ -1,0 +1,39 @@
+//! The server: what it offers ([`Definition`]), and the machine that serves it ([`Server`]).
+//!
+//! | module | decides |
+//! |---|---|
+//! | `definition`, `pages`, `capability` | what is offered, written out once |
+//! | `envelope`, `session` | who asks, at which revision |
+//! | `admit` | what becomes of a request |
+//! | `rounds`, `ask`, [`request_state`] | questions of a handler, in both eras |
+//! | `result` | how a reply is written for a revision |
+//! | `listen` | streams of notifications |
+//! | `machine`, `receive`, `answer` | one byte stream |
+
+mod admit;
+mod answer;
+mod api;
+mod ask;
+mod capability;
+mod context;
+mod definition;
+mod envelope;
+mod listen;
+mod machine;
+mod pages;
+mod receive;
+pub mod request_state;
+mod result;
+mod rounds;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use admit::resource_not_found;
+pub use api::{
+    Action, Call, Closed, Event, InputRequired, Invocation, List, ListPage, LogMessage, Notified, Progress,
+    ReadTarget, Reference, Reply, RequestFailure, Sent,
+};
+pub use context::{ClientFacts, Context};
+pub use definition::{BuildError, Definition, DefinitionBuilder};
+pub use machine::Server;

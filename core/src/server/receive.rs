@@ -1,0 +1,370 @@
+//! Messages of the client: judged by era, admitted, answered or handed over.
+//!
+//! | request | era |
+//! |---|---|
+//! | `initialize` without an envelope | opens a legacy session |
+//! | names its revision in `_meta` | modern, whatever came before |
+//! | any other, with a session | the session's revision |
+//! | any other, without one | refused; `ping` is answered |
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::admit::{Admission, admit};
+use super::api::{Action, Call, Invocation, Notified};
+use super::context::{Context, Request, Rounds};
+use super::envelope;
+use super::listen;
+use super::machine::{Batch, Key, Pending, Server, Subscribes};
+use super::result;
+use super::rounds::{self, BadRetry};
+use super::session::Session;
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::engine::inbound::Refused;
+use crate::error::{Error, ErrorObject};
+use crate::ids::{ProgressToken, ReplySlot, RequestId};
+use crate::jsonrpc::{Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode};
+use crate::limits::Bound;
+use crate::machine::Now;
+use crate::spec::{Era, Method, Version};
+
+impl Server {
+    pub(super) fn receive_frame(&mut self, now: Now, frame: &Bytes) {
+        match decode(frame, self.definition.policy.limits.json_depth) {
+            Ok(Message::Batch(parts)) => self.receive_batch(now, &parts),
+            Ok(message) => self.receive_message(now, message, None),
+            Err(InvalidFrame::NotMessage { what, id: Some(id) }) => {
+                self.say(Diagnostic::new(DiagnosticKind::InvalidFrame, what).of(&id));
+                self.send_error(&id, &ErrorObject::invalid_request(what), None);
+            }
+            Err(invalid) => self.refuse_frame(&Error::InvalidFrame(invalid)),
+        }
+    }
+
+    /// Answers a frame whose id could not be read, once.
+    pub(super) fn refuse_frame(&mut self, error: &Error) {
+        let kind = match error {
+            Error::LimitExceeded { bound, .. } => DiagnosticKind::Limit(*bound),
+            _ => DiagnosticKind::InvalidFrame,
+        };
+        self.say(Diagnostic::new(kind, error.to_string()));
+        let null_id = self.session.as_ref().is_some_and(|session| !session.version.error_id_is_optional());
+        self.write(FrameWriter::error(None, null_id, &error.to_object()));
+    }
+
+    /// A batch of a session that has them. Its answers go out together, as one array.
+    fn receive_batch(&mut self, now: Now, parts: &[Bytes]) {
+        let limits = &self.definition.policy.limits;
+        if !self.session.as_ref().is_some_and(|session| session.version.has_batches()) {
+            let what = "batches exist in 2025-03-26 only";
+            return self.refuse_frame(&InvalidFrame::NotMessage { what, id: None }.into());
+        }
+        if parts.is_empty() {
+            return self.refuse_frame(&InvalidFrame::NotMessage { what: "a batch is not empty", id: None }.into());
+        }
+        if parts.len() > limits.batch_messages {
+            return self.refuse_frame(&Error::limit(Bound::BatchMessages, limits.batch_messages));
+        }
+        let depth = limits.json_depth;
+        let batch = self.next_batch;
+        self.next_batch += 1;
+        // One more than there are requests: the batch must not end before all of it is read.
+        self.batches.insert(batch, Batch { waiting: 1, answers: Vec::new() });
+        for part in parts {
+            match decode(part, depth) {
+                Ok(Message::Batch(_)) => self.answer_invalid_part(batch, "a batch holds no batch", None),
+                Ok(message) => self.receive_message(now, message, Some(batch)),
+                Err(InvalidFrame::NotMessage { what, id }) => self.answer_invalid_part(batch, what, id),
+                Err(_) => self.answer_invalid_part(batch, "not a message", None),
+            }
+        }
+        self.leave_batch(batch, None);
+    }
+
+    fn answer_invalid_part(&mut self, batch: u64, what: &'static str, id: Option<RequestId>) {
+        self.say(Diagnostic::new(DiagnosticKind::InvalidFrame, what));
+        let frame = FrameWriter::error(id.as_ref(), true, &ErrorObject::invalid_request(what));
+        if let Some(batch) = self.batches.get_mut(&batch) {
+            batch.answers.push(frame);
+        }
+    }
+
+    fn receive_message(&mut self, now: Now, message: Message, batch: Option<u64>) {
+        match message {
+            Message::Request { id, method, params } => {
+                if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
+                    batch.waiting += 1;
+                }
+                self.receive_request(now, id, method, params, batch);
+            }
+            Message::Notification { method, params } => self.receive_notification(now, method, &params),
+            Message::Result { id, result } => {
+                let json = result.json();
+                self.receive_answer(now, &id, if result.is_object() { Ok(json) } else { Err(None) });
+            }
+            Message::Error { id: Some(id), error } => {
+                self.receive_answer(now, &id, Err(Some(ErrorObject::read(&error))));
+            }
+            Message::Error { id: None, .. } => {
+                self.say(Diagnostic::new(DiagnosticKind::Ignored, "the client could not read one of our messages"));
+            }
+            // Taken apart before.
+            Message::Batch(_) => {}
+        }
+    }
+
+    fn receive_request(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        method: MethodName,
+        params: Members,
+        batch: Option<u64>,
+    ) {
+        if self.inbound.has(&id) || self.listens.contains_key(&id) {
+            let text = "a request with this id is in flight";
+            self.say(Diagnostic::new(DiagnosticKind::Refused, text).of(&id));
+            return self.send_error(&id, &ErrorObject::invalid_request(text), batch);
+        }
+        let judged = params.check().map_err(ErrorObject::from).and_then(|()| self.judge(&method, &params));
+        match judged {
+            Ok(Standing::Initialize) if batch.is_some() => {
+                let text = "initialize is not part of a batch";
+                self.send_error(&id, &ErrorObject::invalid_request(text), batch);
+            }
+            Ok(Standing::Initialize) => self.initialize(&id, &params),
+            Ok(Standing::Ping) => self.send_result(&id, b"{}", batch),
+            Ok(Standing::At(version)) => self.serve(now, id, method, params, version, batch),
+            Err(error) => self.send_error(&id, &error, batch),
+        }
+    }
+
+    /// Decides the era and the revision of a request.
+    fn judge(&self, method: &MethodName, params: &Members) -> Result<Standing, ErrorObject> {
+        let initialize = *method == MethodName::Known(Method::Initialize);
+        if envelope::claims_modern(params) && self.definition.offers_era(Era::Modern) {
+            // The method is gone in the modern era, whatever the envelope says.
+            if initialize {
+                return Err(ErrorObject::method_not_found(method.as_str()));
+            }
+            return envelope::check(&self.definition, params).map(Standing::At);
+        }
+        if initialize {
+            return Ok(Standing::Initialize);
+        }
+        if let Some(session) = &self.session {
+            return Ok(Standing::At(session.version));
+        }
+        if *method == MethodName::Known(Method::Ping) && self.definition.offers_era(Era::Legacy) {
+            return Ok(Standing::Ping);
+        }
+        Err(if self.definition.offers_era(Era::Modern) {
+            envelope::absent(params)
+        } else if let MethodName::Known(known) = method
+            && self.definition.versions().iter().any(|version| known.exists_in(*version))
+        {
+            ErrorObject::invalid_request("the session is not open: initialize comes first")
+        } else {
+            ErrorObject::method_not_found(method.as_str())
+        })
+    }
+
+    fn initialize(&mut self, id: &RequestId, params: &Members) {
+        if self.session.is_some() {
+            let text = "the session is open already";
+            return self.send_error(id, &ErrorObject::invalid_request(text), None);
+        }
+        match Session::open(&self.definition, params) {
+            Ok(session) => {
+                let mut frame = FrameWriter::result(id, 512);
+                session.write_result(&self.definition, frame.out());
+                self.session = Some(session);
+                self.write(frame.finish());
+            }
+            Err(error) => self.send_error(id, &error, None),
+        }
+    }
+
+    /// Serves a request at a revision.
+    fn serve(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        method: MethodName,
+        params: Members,
+        version: Version,
+        batch: Option<u64>,
+    ) {
+        match admit(&self.definition, version, &method, &params) {
+            Ok(Admission::Result(text)) => self.send_result(&id, &text, batch),
+            Ok(Admission::ToolError(text)) => {
+                let mut frame = FrameWriter::result(&id, 256);
+                result::tool_error(&self.definition, version, &text, frame.out());
+                self.send(frame.finish(), batch);
+            }
+            Ok(Admission::Listen(filter)) => self.listen(id, filter),
+            Ok(Admission::SetLevel(level)) => {
+                if let Some(session) = &mut self.session {
+                    session.level = Some(level);
+                }
+                self.send_result(&id, b"{}", batch);
+            }
+            Ok(Admission::Subscribe(uri)) => {
+                let definition = Arc::clone(&self.definition);
+                match self.session.as_mut().map(|session| session.subscribe(&definition, uri)) {
+                    Some(Err(error)) => self.send_error(&id, &error, batch),
+                    _ => self.send_result(&id, b"{}", batch),
+                }
+            }
+            Ok(Admission::Unsubscribe(uri)) => {
+                if let Some(session) = &mut self.session {
+                    session.unsubscribe(&uri);
+                }
+                self.send_result(&id, b"{}", batch);
+            }
+            Ok(Admission::Invoke(call, expects)) => {
+                let session = match version.era() {
+                    Era::Legacy => self.session.as_ref().map(|session| Arc::clone(&session.facts)),
+                    Era::Modern => None,
+                };
+                let request = Request { id, version, method, params, session, principal: None };
+                self.invoke(now, request, call, expects, batch);
+            }
+            Err(error) => self.send_error(&id, &error, batch),
+        }
+    }
+
+    /// Hands a request to the application.
+    fn invoke(&mut self, now: Now, request: Request, call: Call, expects: result::Expects, batch: Option<u64>) {
+        let (level, rounds) = match self.read_modern(now, &request) {
+            Ok(read) => read,
+            Err(bad) => {
+                if let BadRetry::State(refused) = &bad {
+                    let text = format!("requestState refused: {}", refused.cause());
+                    self.say(Diagnostic::new(DiagnosticKind::RequestState, text).of(&request.id));
+                }
+                return self.send_error(&request.id, &bad.to_object(), batch);
+            }
+        };
+        let token = match request.params.meta_raw(MetaField::ProgressToken).map(RequestId::from_json_text) {
+            Some(None) => {
+                let error = ErrorObject::invalid_params("progressToken must be a string or an integer");
+                return self.send_error(&request.id, &error, batch);
+            }
+            token => token.flatten().map(ProgressToken),
+        };
+        let subscribes = match &call {
+            Call::Subscribe { uri } => Some(Subscribes::To(uri.clone())),
+            Call::Unsubscribe { uri } => Some(Subscribes::NoMoreTo(uri.clone())),
+            _ => None,
+        };
+        let id = request.id.clone();
+        let context = Context { request: Arc::new(request), rounds: rounds.map(Arc::new) };
+        let pending =
+            Pending { context: context.clone(), expects, level, batch, subscribes, asking: None };
+        match self.inbound.open(id.clone(), token, pending) {
+            Ok(slot) => {
+                if let Some(limit) = self.definition.policy.limits.invocation {
+                    self.deadlines.set(Key::Invocation(slot), now.mono.after(limit));
+                }
+                let slot = ReplySlot(slot);
+                self.queue.push(Action::Invoke(Box::new(Invocation { slot, call, context })));
+            }
+            Err(refused) => {
+                let bound = self.definition.policy.limits.in_flight;
+                let error = match refused {
+                    Refused::Duplicate => ErrorObject::invalid_request("a request with this id is in flight"),
+                    Refused::Full => Error::limit(Bound::InFlight, bound).to_object(),
+                };
+                self.say(Diagnostic::new(DiagnosticKind::Refused, error.message.clone()).of(&id));
+                self.send_error(&id, &error, batch);
+            }
+        }
+    }
+
+    /// What only modern requests carry: a log level, and the answers and state of a retry.
+    fn read_modern(
+        &self,
+        now: Now,
+        request: &Request,
+    ) -> Result<(Option<crate::model::LoggingLevel>, Option<Rounds>), BadRetry> {
+        if request.version.era() == Era::Legacy {
+            return Ok((None, None));
+        }
+        let level = envelope::log_level(&request.params).map_err(BadRetry::Answers)?;
+        let may_ask = matches!(request.method, MethodName::Known(method) if method.may_need_input());
+        let handed_over = matches!(request.method, MethodName::Known(method)
+            if self.definition.features.handed_over.contains(&method));
+        let rounds = if may_ask && !handed_over {
+            rounds::read_retry(&self.definition, request, now)?
+        } else {
+            None
+        };
+        Ok((level, rounds))
+    }
+
+    fn listen(&mut self, id: RequestId, filter: listen::Filter) {
+        let bound = self.definition.policy.limits.listen_streams;
+        if self.listens.len() >= bound {
+            let error = Error::limit(Bound::ListenStreams, bound).to_object();
+            return self.send_error(&id, &error, None);
+        }
+        self.write(listen::acknowledged(&id, &filter));
+        self.listens.insert(id, filter);
+    }
+
+    fn receive_notification(&mut self, now: Now, method: MethodName, params: &Members) {
+        match method {
+            MethodName::Known(Method::Cancelled) => self.receive_cancelled(now, params),
+            MethodName::Known(Method::Initialized) => match &mut self.session {
+                Some(session) if !session.initialized => {
+                    session.initialized = true;
+                    self.queue.push(Action::Notified(Notified::Initialized));
+                }
+                _ => self.ignore("notifications/initialized without a session that waits for it"),
+            },
+            MethodName::Known(Method::RootsListChanged) if self.session.is_some() => {
+                self.queue.push(Action::Notified(Notified::RootsListChanged));
+            }
+            MethodName::Known(Method::Progress) => self.receive_progress(now, params),
+            MethodName::Known(_) => self.ignore("a notification that a client does not send, or not now"),
+            MethodName::Other(method) => {
+                let features = &self.definition.features;
+                if !features.notifications.contains(&method) && !features.hand_over_unknown {
+                    return self.ignore("an unknown notification");
+                }
+                self.queue.push(Action::Notified(Notified::Custom { method, params: params.json() }));
+            }
+        }
+    }
+
+    /// The client does not want an answer any more. Whatever is malformed or unknown is ignored: it may have
+    /// crossed the answer on its way.
+    fn receive_cancelled(&mut self, _now: Now, params: &Members) {
+        let Some(id) = params.raw(Field::RequestId).and_then(RequestId::from_json_text) else {
+            return self.ignore("a cancellation that names no request");
+        };
+        if self.listens.remove(&id).is_some() {
+            return;
+        }
+        let reason = params.string(Field::Reason).ok().flatten().map(Into::into);
+        match self.inbound.cancel(&id) {
+            Some(slot) => self.cancelled(slot, reason),
+            None => self.ignore("a cancellation of a request that is not in flight"),
+        }
+        self.close_if_drained();
+    }
+
+    pub(super) fn ignore(&mut self, text: &'static str) {
+        self.say(Diagnostic::new(DiagnosticKind::Ignored, text));
+    }
+}
+
+/// At which revision a request is served, if it is.
+enum Standing {
+    At(Version),
+    Initialize,
+    /// Before any session, the one request that needs none.
+    Ping,
+}

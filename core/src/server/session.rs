@@ -1,0 +1,147 @@
+//! A legacy session, from `initialize` on. Source: `basic/lifecycle` of 2025-11-25 and earlier.
+//!
+//! | asked for | offered | answered |
+//! |---|---|---|
+//! | a legacy revision | yes | that revision |
+//! | anything else | any legacy one | the newest legacy revision offered |
+//! | anything | modern ones only | -32022, naming them in the text: it may be all that a user sees |
+//!
+//! A modern revision is never negotiated here.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::capability;
+use super::context::ClientFacts;
+use super::definition::Definition;
+use super::envelope;
+use crate::error::{Error, ErrorObject};
+use crate::json::Json;
+use crate::jsonrpc::{Field, FieldError, Members, ObjectWriter};
+use crate::limits::Bound;
+use crate::model::{Implementation, LoggingLevel};
+use crate::spec::{Era, Version};
+
+/// What a session has agreed on and asked for.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) version: Version,
+    pub(super) facts: Arc<ClientFacts>,
+    /// The client has read the answer to `initialize`.
+    pub(super) initialized: bool,
+    /// What the client wants logged; nothing before it says so, unless the definition does.
+    pub(super) level: Option<LoggingLevel>,
+    pub(super) subscriptions: BTreeSet<Box<str>>,
+}
+
+impl Session {
+    /// Judges the params of `initialize`.
+    pub(super) fn open(definition: &Definition, params: &Members) -> Result<Self, ErrorObject> {
+        let wanted = params.required_string(Field::ProtocolVersion)?;
+        let capabilities =
+            params.object(Field::Capabilities)?.ok_or(FieldError::Missing(Field::Capabilities.name()))?;
+        let info = params.object(Field::ClientInfo)?.ok_or(FieldError::Missing(Field::ClientInfo.name()))?;
+        info.parse::<Implementation>()
+            .map_err(|_| ErrorObject::invalid_params("clientInfo must have a name and a version"))?;
+        let mut offered = definition.versions_of(Era::Legacy);
+        let Some(newest) = offered.next() else {
+            return Err(modern_only(definition, &wanted));
+        };
+        let version = Version::parse(&wanted)
+            .filter(|version| version.era() == Era::Legacy && definition.offers(*version))
+            .unwrap_or(newest);
+        Ok(Self {
+            version,
+            facts: Arc::new(ClientFacts { info, capabilities }),
+            initialized: false,
+            level: definition.policy.early_log_level,
+            subscriptions: BTreeSet::new(),
+        })
+    }
+
+    /// Writes the result of `initialize`.
+    pub(super) fn write_result(&self, definition: &Definition, out: &mut Vec<u8>) {
+        let mut object = ObjectWriter::new(out);
+        object.string("protocolVersion", self.version.as_str());
+        object.object("capabilities", |object| capability::write(&definition.features, self.version, object));
+        object.value("serverInfo", &definition.identity);
+        if let Some(text) = &definition.policy.instructions {
+            object.string("instructions", text);
+        }
+        object.end();
+    }
+
+    /// Adds a resource that the client wants to hear of.
+    pub(super) fn subscribe(&mut self, definition: &Definition, uri: Box<str>) -> Result<(), ErrorObject> {
+        let bound = definition.policy.limits.subscriptions;
+        if self.subscriptions.len() >= bound && !self.subscriptions.contains(&uri) {
+            return Err(Error::limit(Bound::Subscriptions, bound).to_object());
+        }
+        self.subscriptions.insert(uri);
+        Ok(())
+    }
+
+    pub(super) fn unsubscribe(&mut self, uri: &str) {
+        self.subscriptions.remove(uri);
+    }
+}
+
+/// The refusal of `initialize` by a server that has no legacy revision.
+fn modern_only(definition: &Definition, wanted: &str) -> ErrorObject {
+    let names: Vec<_> = definition.versions().iter().map(|version| version.as_str()).collect();
+    ErrorObject {
+        message: format!("this server has no sessions and speaks only {}", names.join(", ")).into(),
+        ..envelope::unsupported(definition, wanted)
+    }
+}
+
+/// A session as bytes, to go on in another process. Requests in flight do not travel: export at a quiet point.
+///
+/// The form is JSON with a version number of its own; members that it does not know are refused, because a
+/// session that is understood by half is worse than none.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exported {
+    format: u32,
+    version: String,
+    info: Json,
+    capabilities: Json,
+    initialized: bool,
+    level: Option<String>,
+    subscriptions: BTreeSet<Box<str>>,
+}
+
+const FORMAT: u32 = 1;
+
+impl Session {
+    pub(super) fn export(&self) -> Json {
+        let exported = Exported {
+            format: FORMAT,
+            version: self.version.as_str().to_owned(),
+            info: self.facts.info.clone(),
+            capabilities: self.facts.capabilities.clone(),
+            initialized: self.initialized,
+            level: self.level.map(|level| level.as_str().to_owned()),
+            subscriptions: self.subscriptions.clone(),
+        };
+        // Strings, numbers and carried JSON always serialise.
+        Json::from_value(&exported).unwrap_or(Json::NULL)
+    }
+
+    pub(super) fn import(definition: &Definition, exported: &Json) -> Option<Self> {
+        let exported: Exported = exported.parse().ok()?;
+        let version = Version::parse(&exported.version)
+            .filter(|version| version.era() == Era::Legacy && definition.offers(*version))?;
+        let level = match exported.level {
+            Some(name) => Some(LoggingLevel::parse(&name)?),
+            None => None,
+        };
+        (exported.format == FORMAT).then(|| Self {
+            version,
+            facts: Arc::new(ClientFacts { info: exported.info, capabilities: exported.capabilities }),
+            initialized: exported.initialized,
+            level,
+            subscriptions: exported.subscriptions,
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! Lines that are no messages, ids, batches, the end of input.
+
+use super::*;
+
+/// O03: bytes that are not UTF-8 reach no handler, and the server lives on.
+#[test]
+fn o03_bytes_that_are_not_utf8_reach_no_handler() {
+    let mut rig = Rig::legacy(definition(), "2025-11-25", json!({}));
+    rig.send_bytes(b"\xff\xfe\n");
+    rig.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"tools/call\",\"params\":{\"name\":\"slow\",\"arguments\":{\"t\":\"\xff\"}}}\n");
+    rig.send(legacy(7, "ping", json!({})));
+    assert!(rig.invocations.is_empty());
+    let frames = rig.take();
+    assert_eq!(frames.len(), 3);
+    for error in &frames[..2] {
+        assert_eq!(error["error"]["code"], -32700);
+        assert!(error.get("id").is_none());
+    }
+    assert_eq!(frames[2], json!({"jsonrpc": "2.0", "id": 7, "result": {}}));
+}
+
+/// Older schemas require the id of an error, as `null` if it could not be read.
+#[test]
+fn unreadable_frames_are_answered_as_the_revision_wants() {
+    for (version, has_id) in [("2024-11-05", true), ("2025-03-26", true), ("2025-06-18", true), ("2025-11-25", false)] {
+        let mut rig = Rig::legacy(definition(), version, json!({}));
+        rig.send_bytes(b"nonsense\n");
+        let error = rig.one();
+        assert_eq!(error["error"]["code"], -32700);
+        assert_eq!(error.get("id").is_some(), has_id, "{version}");
+    }
+}
+
+/// O04: `1` and `"1"` are two requests.
+#[test]
+fn o04_ids_keep_their_type() {
+    let mut rig = Rig::new(definition());
+    rig.send(modern(1, "tools/call", json!({"name": "slow", "arguments": {"k": "a"}})));
+    rig.send(modern("1", "tools/call", json!({"name": "slow", "arguments": {"k": "b"}})));
+    let [a, b] = <[Invocation; 2]>::try_from(std::mem::take(&mut rig.invocations)).unwrap();
+    rig.reply(b.slot, text("b"));
+    rig.reply(a.slot, text("a"));
+    let frames = rig.take();
+    assert_eq!((&frames[0]["id"], &frames[0]["result"]["content"][0]["text"]), (&json!("1"), &json!("b")));
+    assert_eq!((&frames[1]["id"], &frames[1]["result"]["content"][0]["text"]), (&json!(1), &json!("a")));
+}
+
+/// A second request with the id of one in flight is refused; the first goes on; later reuse is tolerated.
+#[test]
+fn o06_an_id_in_flight_is_taken() {
+    let mut rig = Rig::new(definition());
+    rig.send(modern(1, "tools/call", json!({"name": "slow"})));
+    rig.send(modern(1, "tools/call", json!({"name": "slow"})));
+    assert_eq!(rig.one()["error"]["code"], -32600);
+    let first = rig.invoked();
+    rig.reply(first.slot, text("a"));
+    assert_eq!(rig.one()["result"]["content"][0]["text"], "a");
+    rig.send(modern(1, "tools/call", json!({"name": "slow"})));
+    let third = rig.invoked();
+    rig.reply(third.slot, text("c"));
+    assert_eq!(rig.one()["result"]["content"][0]["text"], "c");
+}
+
+/// D-06: batches on 2025-03-26 only, answered as one array; `initialize` is not part of one.
+#[test]
+fn batches_are_answered_as_batches() {
+    let batch = json!([
+        legacy(1, "ping", json!({})),
+        {"jsonrpc": "2.0", "method": "notifications/unknown"},
+        legacy(2, "tools/call", json!({"name": "slow"})),
+        legacy(3, "initialize", json!({})),
+        7
+    ]);
+    let mut rig = Rig::legacy(definition(), "2025-03-26", json!({}));
+    rig.send(batch.clone());
+    assert!(rig.frames.is_empty());
+    let call = rig.invoked();
+    rig.reply(call.slot, text("late"));
+    let answer = rig.one();
+    let mut ids: Vec<_> = answer.as_array().unwrap().iter().map(|a| a["id"].clone()).collect();
+    ids.sort_by_key(ToString::to_string);
+    assert_eq!(ids, vec![json!(1), json!(2), json!(3), json!(null)]);
+    rig.send(json!([{"jsonrpc": "2.0", "method": "notifications/unknown"}]));
+    assert!(rig.frames.is_empty());
+    rig.send(json!([]));
+    assert_eq!(rig.one()["error"]["code"], -32600);
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let mut rig = Rig::legacy(definition(), version, json!({}));
+        rig.send(batch.clone());
+        assert_eq!(rig.one()["error"]["code"], -32600);
+        assert!(rig.invocations.is_empty());
+    }
+}
+
+/// End of input: owed answers go out, then the machine closes; the deadline ends the rest.
+#[test]
+fn owed_answers_are_finished_at_the_end_of_input() {
+    let mut rig = Rig::new(definition());
+    rig.send(modern(1, "tools/call", json!({"name": "slow"})));
+    rig.send(modern(2, "tools/call", json!({"name": "slow"})));
+    rig.server.handle(rig.now, Input::Eof).unwrap();
+    rig.drain();
+    assert!(!rig.server.is_closed());
+    let first = rig.invocations.remove(0);
+    rig.reply(first.slot, text("in time"));
+    assert_eq!(rig.one()["id"], 1);
+    rig.advance(Duration::from_millis(1_500));
+    assert!(rig.server.is_closed());
+    assert_eq!(rig.cancelled.len(), 1);
+    assert!(matches!(rig.others.last(), Some(Action::Closed(Closed::EndOfInput))));
+    let late = rig.invoked();
+    rig.reply(late.slot, text("too late"));
+    assert!(rig.frames.is_empty());
+}
+
+#[test]
+fn an_idle_server_closes_at_once_and_an_unterminated_line_still_counts() {
+    let mut rig = Rig::legacy(definition(), "2025-11-25", json!({}));
+    let bytes = legacy(1, "ping", json!({})).to_string();
+    rig.send_bytes(bytes.as_bytes());
+    assert!(rig.frames.is_empty());
+    rig.server.handle(rig.now, Input::Eof).unwrap();
+    rig.drain();
+    assert_eq!(rig.one()["id"], 1);
+    assert!(rig.server.is_closed());
+    assert!(rig.server.handle(rig.now, Input::Eof).is_err());
+}
+
+/// An over-long line is refused at its bound without being stored; a flood closes the connection.
+#[test]
+fn over_long_lines_are_refused() {
+    let limits = { let mut limits = crate::limits::Limits::server(); limits.frame_bytes = 1_000; limits };
+    let mut rig = Rig::new(builder().limits(limits).build().unwrap());
+    rig.send_bytes(&[b'x'; 1_500]);
+    rig.send_bytes(b"\n");
+    let error = rig.one();
+    assert_eq!(error["error"]["code"], -32600);
+    assert!(error["error"]["message"].as_str().unwrap().contains("frame_bytes = 1000"), "{error}");
+    rig.send(modern(1, "tools/list", json!({})));
+    assert_eq!(rig.one()["id"], 1);
+    let flood = Bytes::from(vec![b'x'; 17_000]);
+    let fatal = rig.server.handle(rig.now, Input::Bytes(flood.clone())).unwrap_err();
+    assert_eq!(rig.server.handle(rig.now, Input::Bytes(flood)).unwrap_err(), fatal);
+    rig.drain();
+    assert!(rig.server.is_closed());
+}
+
+/// Undrained is loud, and reading stops while the client does not read.
+#[test]
+fn queued_actions_ask_to_be_drained() {
+    let mut rig = Rig::new(definition());
+    assert_eq!(rig.server.poll_timeout(), None);
+    let frame = Bytes::from(format!("{}\n", modern(1, "tools/list", json!({}))));
+    rig.server.handle(rig.now, Input::Bytes(frame)).unwrap();
+    assert_eq!(rig.server.poll_timeout(), Some((rig.now.mono, crate::machine::TimerKind::Actions)));
+    rig.drain();
+    assert_eq!(rig.server.poll_timeout(), None);
+}

@@ -1,0 +1,3 @@
+//! The stdio transport: one message per line.
+
+pub mod line;
