@@ -1,0 +1,20 @@
+//! `cargo xtask bench`: starts the benchmark package, optimised, with the options given.
+
+use crate::cli::{Args, Error};
+use crate::process::Run;
+use crate::workspace::Workspace;
+
+pub(crate) const HELP: &str = "
+cargo xtask bench [options of the benchmarks]
+
+Runs the benchmarks of the folder `bench` in a release build and prints their table.
+`--quick` takes few repetitions; `cargo xtask bench -- --help` tells all options.
+";
+
+pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<(), Error> {
+    if !workspace.has("bench/Cargo.toml") {
+        return Err(Error::failed("there is no folder `bench` with benchmarks in this tree"));
+    }
+    let given = args.rest().into_iter().filter(|word| word != "--");
+    Run::cargo(workspace, "run --release --package mcp-sansio-bench --").args(given).go()
+}
