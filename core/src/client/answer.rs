@@ -12,6 +12,8 @@
 //! A dash is a mistake of the caller, and so is content that does not fit: the question stays open. Source:
 //! `client/elicitation` (Response Actions, Form Mode Security).
 
+use serde_json::{Map, Value};
+
 use super::api::InputAnswer;
 use super::inbound::Asked;
 use crate::error::{ErrorObject, Misuse};
@@ -19,6 +21,7 @@ use crate::json::Json;
 use crate::jsonrpc::{Field, ObjectWriter};
 use crate::model::{ElicitResult, ListRootsResult};
 use crate::schema::elicitation::ElicitationSchema;
+use crate::schema::{Schema, SchemaError, SchemaLimits};
 use crate::spec::ErrorCode;
 
 /// What goes back to the server.
@@ -31,7 +34,7 @@ pub(super) enum Supplied {
 
 pub(super) fn judge(asked: &Asked, answer: &InputAnswer, apply_defaults: bool) -> Result<Supplied, Misuse> {
     let mismatch = || Misuse::Argument("the answer is of another kind than the question".into());
-    let elicits = matches!(asked, Asked::Form { .. } | Asked::Url);
+    let elicits = matches!(asked, Asked::Form(_) | Asked::Url);
     match answer {
         InputAnswer::Elicit(result) if elicits => elicited(asked, result, apply_defaults).map(Supplied::Result),
         InputAnswer::Sample(result) if matches!(asked, Asked::Sample) => written(result),
@@ -68,9 +71,9 @@ fn to_json<T: serde::Serialize>(value: &T) -> Json {
 fn elicited(asked: &Asked, result: &ElicitResult, apply_defaults: bool) -> Result<Json, Misuse> {
     let mut result = result.clone();
     match asked {
-        Asked::Form { schema } if result.accepted() => {
+        Asked::Form(form) if result.accepted() => {
             let content = result.content.take().unwrap_or(Json::EMPTY_OBJECT);
-            result.content = Some(check_content(schema, content, apply_defaults)?);
+            result.content = Some(check_content(form, content, apply_defaults)?);
         }
         // Accepting a page means consent, and a refusal carries nothing.
         _ => result.content = None,
@@ -82,26 +85,74 @@ fn check_raw(asked: &Asked, json: &Json) -> Result<(), Misuse> {
     if !json.is_object() {
         return Err(Misuse::Argument("an answer must be an object".into()));
     }
-    if let Asked::Form { schema } = asked {
+    if let Asked::Form(form) = asked {
         let result: ElicitResult =
             json.parse().map_err(|_| Misuse::Argument("the answer is no result of an elicitation".into()))?;
         if result.accepted() {
-            check_content(schema, result.content.unwrap_or(Json::EMPTY_OBJECT), false)?;
+            check_content(form, result.content.unwrap_or(Json::EMPTY_OBJECT), false)?;
         }
     }
     Ok(())
 }
 
-/// Checks accepted content, and fills in defaults if that is wanted.
-fn check_content(schema: &Json, content: Json, apply_defaults: bool) -> Result<Json, Misuse> {
-    if !content.is_object() {
-        return Err(Misuse::Argument("elicited content must be an object".into()));
+/// What accepted content must look like.
+#[derive(Debug)]
+pub(super) enum Form {
+    /// The flat form that the specification allows.
+    Flat(ElicitationSchema),
+    /// Some other schema of a server that takes it less seriously: it can be checked all the same.
+    Other(Box<Schema>),
+}
+
+impl Form {
+    /// Reads a requested schema.
+    pub(super) fn read(requested: &Json) -> Result<Self, SchemaError> {
+        match ElicitationSchema::parse(requested) {
+            Ok(flat) => Ok(Self::Flat(flat)),
+            Err(_) => Schema::compile(requested, &SchemaLimits::default()).map(|schema| Self::Other(Box::new(schema))),
+        }
     }
-    let unfit = |what: String| Misuse::Argument(format!("the content does not fit the requested schema: {what}").into());
-    let schema = ElicitationSchema::parse(schema).map_err(|error| unfit(error.to_string()))?;
-    let content = if apply_defaults { schema.apply_defaults(&content) } else { content };
-    schema.validate(&content).map_err(|error| unfit(error.to_string()))?;
-    Ok(content)
+
+    /// Checks content, and fills in defaults if that is wanted. What the user gave keeps its spelling.
+    fn check(&self, content: Json, apply_defaults: bool) -> Result<Json, Misuse> {
+        let unfit = |what: &dyn std::fmt::Display| {
+            Misuse::Argument(format!("the content does not fit the requested schema: {what}").into())
+        };
+        match self {
+            Self::Other(schema) => {
+                schema.validate_json(&content).map_err(|error| unfit(&error))?;
+                Ok(content)
+            }
+            Self::Flat(form) => {
+                let given: Map<String, Value> = content.parse().map_err(|error| unfit(&error))?;
+                let mut filled = given.clone();
+                if apply_defaults {
+                    form.apply_defaults(&mut filled);
+                }
+                form.validate_content(&filled).map_err(|error| unfit(&error))?;
+                let added: Vec<_> = filled.iter().filter(|(name, _)| !given.contains_key(*name)).collect();
+                if added.is_empty() {
+                    return Ok(content);
+                }
+                let mut out = content.as_bytes().to_vec();
+                let mut object = ObjectWriter::reopen(&mut out);
+                for (name, value) in added {
+                    object.value(name, value);
+                }
+                object.end();
+                Ok(Json::from_validated(out.into()))
+            }
+        }
+    }
+}
+
+/// Checks accepted content, which is an object.
+fn check_content(form: &Form, content: Json, apply_defaults: bool) -> Result<Json, Misuse> {
+    if content.is_object() {
+        form.check(content, apply_defaults)
+    } else {
+        Err(Misuse::Argument("elicited content must be an object".into()))
+    }
 }
 
 fn check_roots(result: &ListRootsResult) -> Result<(), Misuse> {

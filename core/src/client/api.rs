@@ -168,7 +168,7 @@ pub struct Answer {
 pub(super) enum AnswerBody {
     /// Nothing came, and nothing was to come.
     Empty,
-    Result(Members),
+    Result(Box<Members>),
     /// A whole walk.
     Items(List, Vec<Json>),
 }
@@ -447,7 +447,7 @@ pub enum InputAnswer {
     /// To an elicitation. Accepted content is checked against the requested schema before it is sent.
     Elicit(ElicitResult),
     /// To a sampling request.
-    Sample(CreateMessageResult),
+    Sample(Box<CreateMessageResult>),
     /// To a request for roots.
     Roots(ListRootsResult),
     /// To whatever was asked: an object that goes out as it is. For gateways; elicited content is still checked.

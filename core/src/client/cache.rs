@@ -207,7 +207,7 @@ impl Core {
         match (kept, &call.kind) {
             (None, _) => return false,
             (Some(result), Kind::Walk(_)) => self.walk_page(now, id, &result),
-            (Some(result), _) => self.done(id, Ok(Answer { body: AnswerBody::Result(result), cached: true })),
+            (Some(result), _) => self.done(id, Ok(Answer { body: AnswerBody::Result(Box::new(result)), cached: true })),
         }
         true
     }

@@ -266,13 +266,13 @@ impl Config {
             Connect::Modern => version.era() == Era::Modern,
             Connect::Pinned(pinned) => *version == pinned,
         };
-        if let (Some(named), Connect::Legacy | Connect::Modern) = (named, self.mode) {
-            if let Some(stranger) = named.iter().copied().find(|version| !fits(version)) {
-                return Err(match stranger.era() {
-                    Era::Modern => ConfigError::ModernOnHandshake(stranger),
-                    Era::Legacy => ConfigError::LegacyWithoutHandshake(stranger),
-                });
-            }
+        if let (Some(named), Connect::Legacy | Connect::Modern) = (named, self.mode)
+            && let Some(stranger) = named.iter().copied().find(|version| !fits(version))
+        {
+            return Err(match stranger.era() {
+                Era::Modern => ConfigError::ModernOnHandshake(stranger),
+                Era::Legacy => ConfigError::LegacyWithoutHandshake(stranger),
+            });
         }
         let mut offers: Vec<Version> = named.unwrap_or(&Version::ALL).iter().copied().filter(fits).collect();
         offers.sort_unstable();

@@ -36,12 +36,11 @@ pub(crate) enum Out {
     /// Something for the application; never [`Action::Write`].
     Event(Action),
     /// A frame for the server.
-    Frame(Bytes, Route),
+    Frame(Bytes, #[allow(dead_code, reason = "a stream has one way for all frames; other transports do not")] Route),
 }
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "a stream has one way for all frames; HTTP looks at it")]
 pub(crate) enum Route {
     Notification,
     Request(i64),
@@ -117,10 +116,6 @@ impl Core {
             deprecated: BTreeSet::new(),
             config,
         })
-    }
-
-    pub(crate) const fn limits(&self) -> &crate::limits::Limits {
-        &self.config.limits
     }
 
     // ---- What a transport asks.
@@ -437,8 +432,8 @@ impl Core {
     }
 }
 
-pub(super) const fn answer(result: Members) -> Answer {
-    Answer { body: AnswerBody::Result(result), cached: false }
+pub(super) fn answer(result: Members) -> Answer {
+    Answer { body: AnswerBody::Result(Box::new(result)), cached: false }
 }
 
 /// The name of a method as an owned text.

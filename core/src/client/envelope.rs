@@ -90,7 +90,7 @@ pub(super) fn foreign_members(config: &Config, request: &Request, options: &Call
     };
     for source in [config.meta.as_ref(), request.meta.as_ref(), options.meta.as_ref()].into_iter().flatten() {
         let source = super::text::object(source)
-            .ok_or(Misuse::Argument("meta must be an object whose names stand once".into()))?;
+            .ok_or_else(|| Misuse::Argument("meta must be an object whose names stand once".into()))?;
         for (key, value) in source.into_iter().filter(|(key, _)| !is_filled(key)) {
             set(key.into_owned(), value);
         }

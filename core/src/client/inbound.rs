@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::answer::Supplied;
+use super::answer::{Form, Supplied};
 use super::api::{Action, InputAnswer, InputId, InputNeeded};
 use super::core::{Core, Route, owned_name};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
@@ -65,21 +65,27 @@ pub(super) enum Origin {
 /// What was asked, as far as the answer depends on it.
 #[derive(Debug)]
 pub(super) enum Asked {
-    Form { schema: Json },
+    Form(Form),
     Roots,
     Sample,
     Url,
 }
 
 impl Asked {
-    pub(super) fn of(request: &InputRequest) -> Self {
-        match request {
-            InputRequest::Elicit(ElicitParams::Form(form)) => Self::Form { schema: form.requested_schema.clone() },
-            InputRequest::Sample(_) => Self::Sample,
+    /// Fails if the request has a form that cannot be checked, or messages that break the rules.
+    pub(super) fn of(request: &InputRequest) -> Result<Self, String> {
+        Ok(match request {
+            InputRequest::Elicit(ElicitParams::Form(form)) => Self::Form(
+                Form::read(&form.requested_schema).map_err(|error| format!("the form cannot be used: {error}"))?,
+            ),
+            InputRequest::Sample(params) => {
+                params.check().map_err(|error| error.to_string())?;
+                Self::Sample
+            }
             InputRequest::Roots(_) => Self::Roots,
             // Modes and methods that are not known were refused before.
             InputRequest::Elicit(_) | InputRequest::Unknown(_) => Self::Url,
-        }
+        })
     }
 
     /// The feature, if 2026-07-28 deprecates it.
@@ -87,7 +93,7 @@ impl Asked {
         match self {
             Self::Roots => Some("roots"),
             Self::Sample => Some("sampling"),
-            Self::Form { .. } | Self::Url => None,
+            Self::Form(_) | Self::Url => None,
         }
     }
 }
@@ -183,7 +189,7 @@ impl Core {
             return self.refuse(&id, batch, &ErrorObject::method_not_found(method.as_str()));
         }
         match self.read_question(*known, params) {
-            Ok(request) => self.question(now, id, request, params.json(), batch),
+            Ok((request, asked)) => self.question(now, id, request, asked, params.json(), batch),
             Err(error) => self.refuse(&id, batch, &error),
         }
     }
@@ -199,7 +205,7 @@ impl Core {
         }
     }
 
-    fn read_question(&self, method: Method, params: &Members) -> Result<InputRequest, ErrorObject> {
+    fn read_question(&self, method: Method, params: &Members) -> Result<(InputRequest, Asked), ErrorObject> {
         let unfit = |_| ErrorObject::invalid_params("the params do not fit the method");
         let json = params.json();
         let request = match method {
@@ -210,10 +216,8 @@ impl Core {
         if let Some(what) = self.undeclared(&request) {
             return Err(ErrorObject::invalid_params(format!("not declared: {what}")));
         }
-        if let InputRequest::Sample(params) = &request {
-            params.check().map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
-        }
-        Ok(request)
+        let asked = Asked::of(&request).map_err(ErrorObject::invalid_params)?;
+        Ok((request, asked))
     }
 
     fn invoke(&mut self, id: RequestId, method: &MethodName, params: &Members, batch: Option<BatchId>) {
@@ -227,18 +231,26 @@ impl Core {
         }
     }
 
-    fn question(&mut self, now: Now, id: RequestId, request: InputRequest, raw: Json, batch: Option<BatchId>) {
+    fn question(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        request: InputRequest,
+        asked: Asked,
+        raw: Json,
+        batch: Option<BatchId>,
+    ) {
         let input = self.mint_input();
         let slot = match self.inbound.open(id.clone(), None, Owed::Question { input, batch }) {
             Ok(slot) => slot,
             Err(refused) => return self.no_slot(&id, batch, refused),
         };
-        if let InputRequest::Elicit(ElicitParams::Url(url)) = &request {
-            if let Some(name) = &url.elicitation_id {
-                self.expect_elicitation(name);
-            }
+        if let InputRequest::Elicit(ElicitParams::Url(url)) = &request
+            && let Some(name) = &url.elicitation_id
+        {
+            self.expect_elicitation(name);
         }
-        self.questions.insert(input, Question { origin: Origin::Request { slot }, asked: Asked::of(&request) });
+        self.questions.insert(input, Question { origin: Origin::Request { slot }, asked });
         self.pause_for_questions(now);
         let needed = InputNeeded { input, call: None, key: String::new(), request, raw };
         self.event(Action::NeedInput(Box::new(needed)));

@@ -76,9 +76,8 @@ impl Core {
             MethodName::Known(known) => self.invalidate(*known, &params),
             MethodName::Other(_) => {}
         }
-        let subscription = match self.subscription(&params) {
-            Ok(subscription) => subscription,
-            Err(()) => return self.ignore("a notification belongs to a stream that is not open"),
+        let Ok(subscription) = self.subscription(&params) else {
+            return self.ignore("a notification belongs to a stream that is not open");
         };
         self.event(Action::Notified { method: owned_name(method), params: params.json(), subscription });
     }

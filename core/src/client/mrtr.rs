@@ -12,6 +12,7 @@
 //! even an escape survives, and only if one came. `inputResponses` is there only if `inputRequests` was. Nothing of
 //! one request's rounds touches another's. Source: `basic/patterns/mrtr`.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::api::{Action, CallError, InputId, InputNeeded};
@@ -67,6 +68,7 @@ impl Asking {
 struct Wanted {
     key: Box<str>,
     request: InputRequest,
+    asked: Asked,
     raw: Json,
 }
 
@@ -110,10 +112,11 @@ impl Core {
 
     /// Reads the questions, and refuses those that we have not declared.
     fn wanted(&self, requests: &Json) -> Result<Vec<Wanted>, CallError> {
-        let invalid = |problem: &'static str| CallError::InvalidResult {
-            problem: problem.into(),
-            result: Json::NULL,
-        };
+        // Whoever calls puts the result in.
+        fn invalid(problem: impl Into<Cow<'static, str>>) -> CallError {
+            CallError::InvalidResult { problem: problem.into(), result: Json::NULL }
+        }
+
         let entries = super::text::object(requests)
             .ok_or_else(|| invalid("inputRequests is no object, or a key stands twice"))?;
         let limit = self.config.limits.input_requests;
@@ -129,20 +132,16 @@ impl Core {
                 if let Some(what) = self.undeclared(&request) {
                     return Err(CallError::InputUnsupported { key: key.into_owned(), what: what.into() });
                 }
-                if let InputRequest::Sample(params) = &request {
-                    params.check().map_err(|_| invalid("a sampling request breaks the rules of its messages"))?;
-                }
-                let raw = params_of(&entry);
-                Ok(Wanted { key: key.into(), request, raw })
+                let asked = Asked::of(&request).map_err(invalid)?;
+                Ok(Wanted { key: key.into(), request, asked, raw: params_of(&entry) })
             })
             .collect()
     }
 
     fn ask(&mut self, now: Now, id: CallId, wanted: Vec<Wanted>) {
         let mut answers = Vec::with_capacity(wanted.len());
-        for Wanted { key, request, raw } in wanted {
+        for Wanted { key, request, asked, raw } in wanted {
             let input = self.mint_input();
-            let asked = Asked::of(&request);
             if let Some(feature) = asked.deprecated() {
                 self.deprecated(feature);
             }

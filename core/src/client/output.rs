@@ -78,10 +78,10 @@ impl Outputs {
     }
 
     fn keep(&mut self, name: &str, schema: &str) -> bool {
-        if let Some((_, Promise::Text(old))) = self.by_tool.get(name) {
-            if old.get() == schema {
-                return true;
-            }
+        if let Some((_, Promise::Text(old))) = self.by_tool.get(name)
+            && old.get() == schema
+        {
+            return true;
         }
         self.remove(name);
         if self.bytes + schema.len() > BYTES_MOST {

@@ -89,7 +89,7 @@ impl Request {
     pub fn custom(method: &str, params: Json) -> Result<Self, Misuse> {
         let method = method_name(method);
         let members = super::text::object(&params)
-            .ok_or(Misuse::Argument("params must be an object whose names stand once".into()))?;
+            .ok_or_else(|| Misuse::Argument("params must be an object whose names stand once".into()))?;
         if let MethodName::Known(known @ (Method::Initialize | Method::SubscriptionsListen)) = method {
             return Err(Misuse::Argument(format!("{known} is sent by the machine: connect, or listen").into()));
         }

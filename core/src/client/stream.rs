@@ -76,6 +76,10 @@ impl Client {
     }
 
     fn line(&mut self, now: Now, line: Result<Bytes, LineError>) {
+        if self.core.alive().is_err() {
+            // What comes after the end is nobody's.
+            return;
+        }
         match line {
             Ok(frame) => self.core.on_frame(now, &frame),
             Err(error @ LineError::TooLong { .. }) => {

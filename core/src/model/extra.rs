@@ -14,7 +14,7 @@ use crate::json::Json;
 ///
 /// Names that stand twice are kept twice; like common JSON readers, [`Extra::get`] answers the last one.
 #[derive(Clone, Default)]
-// Most objects have no such members: the list is one word then, and nothing is read or moved for it.
+#[expect(clippy::box_collection, reason = "most objects have no such members: an empty list is one word")]
 pub struct Extra(Option<Box<Vec<Member>>>);
 
 type Member = (Cow<'static, str>, Json);

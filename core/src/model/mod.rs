@@ -47,6 +47,9 @@ mod tool;
 mod trace;
 mod wrap;
 
+#[cfg(test)]
+mod tests;
+
 pub use capability::{
     ClientCapabilities, ElicitationCapability, ListCapability, ResourcesCapability, RootsCapability,
     SamplingCapability, ServerCapabilities,

@@ -178,11 +178,11 @@ impl<'de, A: MapAccess<'de>> Parts<'de, A> {
     /// Reads the object as `T`.
     pub(crate) fn into_object<T: Object>(self) -> Result<T, A::Error> {
         let mut builder = T::Builder::default();
-        if let Some(tag) = &self.tag {
-            if !builder.tag(tag) {
-                let tag = Json::from_value(tag).map_err(A::Error::custom)?;
-                builder.member(Cow::Borrowed(self.tag_name), Kept(tag, PhantomData::<A::Error>))?;
-            }
+        if let Some(tag) = &self.tag
+            && !builder.tag(tag)
+        {
+            let tag = Json::from_value(tag).map_err(A::Error::custom)?;
+            builder.member(Cow::Borrowed(self.tag_name), Kept(tag, PhantomData::<A::Error>))?;
         }
         for (key, value) in self.head {
             builder.member(key, Kept(value, PhantomData::<A::Error>))?;

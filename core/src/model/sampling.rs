@@ -24,7 +24,6 @@ use crate::json::Json;
 
 /// What a sampling message holds: one block, or a list of blocks. Written in the form it came in.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "one block is the common case, and is large only for resource links")]
 pub enum SamplingContent {
     /// One block, not in a list: the only form before 2025-11-25.
     One(ContentBlock),

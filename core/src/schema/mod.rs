@@ -36,12 +36,16 @@
 mod build;
 mod dialect;
 mod document;
+pub mod elicitation;
 mod equal;
 mod evaluate;
+mod members;
+pub mod mirror;
 mod node;
 mod number;
 mod pattern;
 mod problem;
+pub mod root;
 mod steps;
 mod uri;
 

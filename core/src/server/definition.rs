@@ -17,6 +17,7 @@ use crate::limits::Limits;
 use crate::model::{
     CacheHints, Extra, Icon, Implementation, Prompt, Resource, ResourceTemplate, Shape, Structured, Tool, Wrapping,
 };
+use crate::schema::root::{RootError, normalise_input, normalise_output};
 use crate::schema::{Schema, SchemaError, SchemaLimits};
 use crate::spec::{Era, Method, Version};
 use crate::uri_template::{TemplateError, UriTemplate};
@@ -141,6 +142,16 @@ pub enum BuildError {
         place: &'static str,
         /// Why not.
         error: SchemaError,
+    },
+    /// A schema that cannot stand at the root of a tool's definition.
+    #[error("the {place} of tool {tool:?}: {error}")]
+    SchemaRoot {
+        /// The tool.
+        tool: String,
+        /// `inputSchema` or `outputSchema`.
+        place: &'static str,
+        /// Why not.
+        error: RootError,
     },
     /// A URI template that cannot be used.
     #[error("the URI template {template:?}: {error}")]
@@ -559,16 +570,22 @@ fn readable(resources: &[(Resource, bool)]) -> Result<Table, BuildError> {
 }
 
 fn compile(mut tool: Tool, limits: &SchemaLimits) -> Result<ToolEntry, BuildError> {
-    let at = |tool: &Tool, place| {
-        let tool = tool.name.clone();
-        move |error: SchemaError| BuildError::Schema { tool, place, error }
+    let (input_place, output_place) = ("inputSchema", "outputSchema");
+    let name = tool.name.clone();
+    let root = |place| {
+        let tool = name.clone();
+        move |error| BuildError::SchemaRoot { tool, place, error }
     };
-    let input = Ok::<Json, SchemaError>(tool.input_schema.clone()).map_err(at(&tool, "inputSchema"))?;
-    let schema = Schema::compile(&input, limits).map_err(at(&tool, "inputSchema"))?;
+    let unusable = |place| {
+        let tool = name.clone();
+        move |error| BuildError::Schema { tool, place, error }
+    };
+    let input = normalise_input(&tool.input_schema).map_err(root(input_place))?;
+    let schema = Schema::compile(&input, limits).map_err(unusable(input_place))?;
     let output = match &tool.output_schema {
         Some(raw) => {
-            let raw = Ok::<Json, SchemaError>(raw.clone()).map_err(at(&tool, "outputSchema"))?;
-            Some((Schema::compile(&raw, limits).map_err(at(&tool, "outputSchema"))?, raw))
+            let raw = normalise_output(raw).map_err(root(output_place))?;
+            Some((Schema::compile(&raw, limits).map_err(unusable(output_place))?, raw))
         }
         None => None,
     };
@@ -578,7 +595,21 @@ fn compile(mut tool: Tool, limits: &SchemaLimits) -> Result<ToolEntry, BuildErro
         schema
     });
     let wrapped = Shape::V2025_11_25.wrapping(tool.output_schema.as_ref());
-    Ok(ToolEntry { input: Some(schema), output, wrapped, tool })
+    let input = (!fits_every_object(&tool.input_schema)).then_some(schema);
+    Ok(ToolEntry { input, output, wrapped, tool })
+}
+
+/// Whether a schema says no more than that the value is an object. Such a tool's arguments are only carried.
+fn fits_every_object(schema: &Json) -> bool {
+    let Ok(members) = schema.parse::<Extra>() else { return false };
+    members.iter().all(|(name, value)| match name {
+        "$schema" | "$comment" | "title" | "description" => true,
+        "type" => value.get() == "\"object\"",
+        "properties" => value.get() == "{}",
+        "required" => value.get() == "[]",
+        "additionalProperties" => value.get() == "true",
+        _ => false,
+    })
 }
 
 fn parse_template(template: ResourceTemplate) -> Result<(ResourceTemplate, UriTemplate), BuildError> {

@@ -114,7 +114,7 @@ impl fmt::Debug for SealKeys {
 }
 
 /// The request that a state belongs to. Two values are the same request if all members are equal.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Binding<'a> {
     /// The method, such as `tools/call`.
     pub method: &'a str,
@@ -128,8 +128,17 @@ pub struct Binding<'a> {
     pub audience: Option<&'a str>,
 }
 
+impl fmt::Debug for Binding<'_> {
+    /// Which method, and nothing that a caller sent.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Binding")
+            .field("method", &self.method)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What is sealed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Claims<'a> {
     /// The request that the state belongs to.
     pub binding: Binding<'a>,
@@ -143,6 +152,18 @@ pub struct Claims<'a> {
     pub state: &'a [u8],
     /// What the machine keeps; given back unchanged.
     pub memo: &'a [u8],
+}
+
+impl fmt::Debug for Claims<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claims")
+            .field("binding", &self.binding)
+            .field("expires", &self.expires)
+            .field("round", &self.round)
+            .field("state", &format_args!("{} bytes", self.state.len()))
+            .field("memo", &format_args!("{} bytes", self.memo.len()))
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a token held.

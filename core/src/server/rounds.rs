@@ -122,11 +122,11 @@ pub(super) fn legacy_params(request: &InputRequest, version: Version, rng: &mut 
     let written = match request {
         InputRequest::Elicit(params) => {
             let mut params = params.clone();
-            params.shape(&shape).map_err(|error| unfit(&error))?;
             if let ElicitParams::Url(url) = &mut params {
                 let id: [u8; 16] = rng.bytes();
                 url.elicitation_id.get_or_insert_with(|| id.iter().map(|byte| format!("{byte:02x}")).collect());
             }
+            params.shape(&shape).map_err(|error| unfit(&error))?;
             Json::from_value(&params)
         }
         InputRequest::Sample(params) => {

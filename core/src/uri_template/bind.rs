@@ -81,7 +81,7 @@ impl<'a> Binder<'a> {
         let mut pieces = self.cut(span, operator.separator()).into_iter();
         let surplus = pieces.len().saturating_sub(variables.len());
         let exploded = variables.iter().position(Variable::explodes);
-        let absorber = exploded.or(variables.len().checked_sub(1));
+        let absorber = exploded.or_else(|| variables.len().checked_sub(1));
         for (index, variable) in variables.iter().enumerate() {
             let count = 1 + if Some(index) == absorber { surplus } else { 0 };
             let taken: Vec<Span> = pieces.by_ref().take(count).collect();

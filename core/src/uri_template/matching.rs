@@ -75,9 +75,17 @@ pub(super) struct Program(Vec<Element>);
 
 #[derive(Clone, Debug)]
 enum Element {
-    Literal(Vec<Unit>),
+    Literal(Text),
     Pairs(Pairs),
     Run(Run),
+}
+
+/// A literal, with what it takes to find all its places in one pass (Knuth, Morris, Pratt).
+#[derive(Clone, Debug)]
+struct Text {
+    units: Vec<Unit>,
+    /// By length of a part that was found: how much of its end is a beginning of the literal too.
+    borders: Vec<usize>,
 }
 
 /// Values without names.
@@ -104,6 +112,8 @@ struct Pairs {
     names: Vec<(Vec<Unit>, usize)>,
     /// By variable: whether its name may come more than once.
     repeats: Vec<bool>,
+    /// By variable: the length of its longest value.
+    max: Vec<usize>,
     /// The variable that takes every other name.
     any: Option<usize>,
 }
@@ -158,7 +168,7 @@ impl Program {
             match piece {
                 Part::Literal(literal) => {
                     ampersand |= literal.units.contains(&Unit::Raw(b'?'));
-                    elements.push(Element::Literal(literal.units.clone()));
+                    elements.push(Element::Literal(Text::new(&literal.units)));
                 }
                 Part::Expression(expression) => {
                     let context: &[u8] = match (semicolon, ampersand) {
@@ -252,21 +262,10 @@ impl Element {
     /// The places from which this element leads to one of `next`.
     fn search(&self, units: &[Unit], next: &Places) -> Search {
         match self {
-            Self::Literal(literal) => {
-                let mut starts = Places::new(units.len());
-                for place in 0..units.len() {
-                    // The cheap question first: few places are good, and a literal may be long.
-                    let good = next.has(place + literal.len());
-                    if good
-                        && units
-                            .get(place..)
-                            .is_some_and(|rest| rest.starts_with(literal))
-                    {
-                        starts.add(place);
-                    }
-                }
-                Search { starts, ends: None }
-            }
+            Self::Literal(text) => Search {
+                starts: text.search(units, next),
+                ends: None,
+            },
             Self::Pairs(pairs) => pairs.search(units, next),
             Self::Run(run) => Search {
                 starts: run.search(units, next),
@@ -285,7 +284,7 @@ impl Element {
         captures: &mut Vec<Capture>,
     ) -> Option<usize> {
         match self {
-            Self::Literal(literal) => Some(place + literal.len()),
+            Self::Literal(text) => Some(place + text.units.len()),
             Self::Pairs(pairs) => pairs.walk(units, place, search.ends.as_ref()?, next, captures),
             Self::Run(run) => Some(match run.take(units, place, next) {
                 Some(span) => {
@@ -302,6 +301,46 @@ impl Element {
                 }
                 None => place,
             }),
+        }
+    }
+}
+
+impl Text {
+    fn new(units: &[Unit]) -> Self {
+        let mut text = Self {
+            units: units.to_vec(),
+            borders: vec![0; 2],
+        };
+        let mut border = 0;
+        for unit in units.iter().skip(1) {
+            border = text.extend(border, *unit);
+            text.borders.push(border);
+        }
+        text
+    }
+
+    fn search(&self, units: &[Unit], next: &Places) -> Places {
+        let mut starts = Places::new(units.len());
+        let mut found = 0;
+        for (place, unit) in units.iter().enumerate() {
+            found = self.extend(found, *unit);
+            if found == self.units.len() && next.has(place + 1) {
+                starts.add(place + 1 - found);
+            }
+        }
+        starts
+    }
+
+    /// How much of the literal ends with `unit`, when `found` of it ended just before.
+    fn extend(&self, mut found: usize, unit: Unit) -> usize {
+        loop {
+            if self.units.get(found) == Some(&unit) {
+                return found + 1;
+            }
+            if found == 0 {
+                return 0;
+            }
+            found = self.borders.get(found).copied().unwrap_or(0);
         }
     }
 }
@@ -377,6 +416,10 @@ impl Pairs {
             value_stops,
             names,
             repeats: variables.iter().map(Variable::explodes).collect(),
+            max: variables
+                .iter()
+                .map(|variable| variable.prefix().unwrap_or(usize::MAX))
+                .collect(),
             any: variables.iter().position(Variable::explodes),
         }
     }
@@ -395,14 +438,12 @@ impl Pairs {
             let separates = unit == Some(Unit::Raw(self.separator));
             let pair = (opens || separates)
                 && self
-                    .pair(units, place + 1, |start, has_value| {
-                        let last = if has_value {
-                            at(&value_end, start)
-                        } else {
-                            start
-                        };
-                        (at(&first_end, start) <= last).then_some(start)
-                    })
+                    .pair(
+                        units,
+                        place + 1,
+                        |start| at(&value_end, start),
+                        |span| Some(at(&first_end, span.start)).filter(|end| *end <= span.end),
+                    )
                     .is_some();
             if next.has(place) || (opens && pair) {
                 starts.add(place);
@@ -435,14 +476,8 @@ impl Pairs {
         let mut opener = self.first;
         let mut seen = Vec::new();
         while units.get(place) == Some(&Unit::Raw(opener)) {
-            let found = self.pair(units, place + 1, |start, has_value| {
-                let last = if has_value {
-                    run_end(units, start, self.value_stops)
-                } else {
-                    start
-                };
-                ends.last_within(&(start..last))
-            });
+            let value_end = |start| run_end(units, start, self.value_stops);
+            let found = self.pair(units, place + 1, value_end, |span| ends.last_within(&span));
             let Some((variable, exact, name, value)) = found else {
                 break;
             };
@@ -469,34 +504,33 @@ impl Pairs {
     }
 
     /// The first way to read a pair at `start`: its variable, whether the name is the variable's, the name and the
-    /// value. `reach` is asked for the end of a value that begins at a place, and is empty if there is no `=`.
+    /// value. `value_end` gives the end of the longest value that begins at a place, and `reach` a place between
+    /// two (both included) where a pair can end.
     fn pair(
         &self,
         units: &[Unit],
         start: usize,
-        reach: impl Fn(usize, bool) -> Option<usize>,
+        value_end: impl Fn(usize) -> usize,
+        reach: impl Fn(Span) -> Option<usize>,
     ) -> Option<(usize, bool, Span, Span)> {
         let rest = units.get(start..)?;
         let exact = self.names.iter().filter(|(name, _)| rest.starts_with(name));
-        let exact = exact.map(|(name, variable)| (*variable, true, start..start + name.len()));
-        let any = self.any.map(|variable| {
-            (
-                variable,
-                false,
-                start..run_end(units, start, self.name_stops),
-            )
-        });
-        let any = any.filter(|(_, _, name)| !name.is_empty());
-        exact.chain(any).find_map(|(variable, exact, name)| {
-            let start = name.end;
-            let equals = units.get(start) == Some(&Unit::Raw(b'='));
-            let value = if equals {
-                reach(start + 1, true).map(|end| start + 1..end)
-            } else {
-                None
-            };
-            let value = value.or_else(|| reach(start, false).map(|end| start..end));
-            value.map(|value| (variable, exact, name, value))
+        let exact = exact.map(|(name, variable)| (*variable, true, start + name.len()));
+        let any = self
+            .any
+            .map(|variable| (variable, false, run_end(units, start, self.name_stops)));
+        let any = any.filter(|(.., end)| *end > start);
+        exact.chain(any).find_map(|(variable, exact, name_end)| {
+            if units.get(name_end) == Some(&Unit::Raw(b'=')) {
+                let value = name_end + 1;
+                let max = self.max.get(variable).copied().unwrap_or(usize::MAX);
+                if let Some(end) = reach(value..value_end(value).min(value.saturating_add(max))) {
+                    return Some((variable, exact, start..name_end, value..end));
+                }
+            }
+            // Without a value. A name that may be any may also be shorter.
+            let least = if exact { name_end } else { start + 1 };
+            reach(least..name_end).map(|end| (variable, exact, start..end, end..end))
         })
     }
 }

@@ -50,8 +50,8 @@
 //! # What it costs
 //!
 //! No backtracking: for each piece of the template one pass over the URI finds where the rest can match, and one
-//! pass over the template picks. The work is at most *characters of the URI* × *bytes of the template* comparisons
-//! of a character, whatever either holds, and the memory one bit for each piece and character.
+//! walk from the left picks. The work grows with *characters of the URI* × *expressions and variables of the
+//! template*, whatever either holds, and the memory is a bit for each character and each piece.
 //!
 //! What is left to the caller: which of several templates to try first, whether a variable may stay unbound, and
 //! what a value may be.

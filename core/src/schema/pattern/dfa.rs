@@ -164,6 +164,8 @@ impl Builder<'_> {
         while let Some((row, states)) = queue.pop() {
             let mut entries = Vec::with_capacity(width);
             for class in 0..width {
+                // Looking at every state once per class is work, whether it moves or not.
+                *self.work = self.work.checked_sub(states.len() / 4)?;
                 let moved: Vec<StateId> =
                     states.iter().filter_map(|id| self.moved(*id, class)).chain(later.iter().copied()).collect();
                 let next = self.closure(&moved, false)?;

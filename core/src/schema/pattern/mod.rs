@@ -63,16 +63,27 @@ pub(crate) struct PatternBudget {
 }
 
 impl PatternBudget {
-    /// Table work per state that is allowed: enough for a table of the largest size for dozens of patterns.
-    const TABLE_WORK_PER_STATE: usize = 32;
+    /// Work on tables that the whole schema may take, per state that it may take: about a millisecond in all.
+    const TABLE_WORK_PER_STATE: usize = 4;
+    /// Work on the table of one pattern. Usual patterns need a few hundred to a few thousand.
+    const TABLE_WORK: usize = 20_000;
 
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, states: limit, table_work: limit.saturating_mul(Self::TABLE_WORK_PER_STATE) }
     }
 
-    fn take_state(&mut self) -> Result<(), PatternError> {
-        self.states = self.states.checked_sub(1).ok_or(PatternError::TooLarge { limit: self.limit })?;
+    fn take_states(&mut self, count: usize) -> Result<(), PatternError> {
+        self.states = self.states.checked_sub(count).ok_or(PatternError::TooLarge { limit: self.limit })?;
         Ok(())
+    }
+
+    /// Takes work for the table of one pattern out; what is not used is given back.
+    fn with_table_work<T>(&mut self, build: impl FnOnce(&mut usize) -> T) -> T {
+        let mut work = self.table_work.min(Self::TABLE_WORK);
+        self.table_work -= work;
+        let result = build(&mut work);
+        self.table_work += work;
+        result
     }
 }
 
@@ -92,7 +103,7 @@ impl Pattern {
     pub(crate) fn compile(source: &str, budget: &mut PatternBudget) -> Result<Self, PatternError> {
         let ast = parse::parse(source)?;
         let program = Program::compile(&ast, budget)?;
-        let engine = match Dfa::build(&program, &mut budget.table_work) {
+        let engine = match budget.with_table_work(|work| Dfa::build(&program, work)) {
             Some(table) => Engine::Table(table),
             None => Engine::Simulation(program),
         };

@@ -121,11 +121,11 @@ impl Compiler<'_> {
     /// Compiles `ast` so that it goes on to `next`; answers where it begins.
     fn emit(&mut self, ast: &Ast, next: StateId, backwards: bool) -> Result<StateId, PatternError> {
         // Parts that need no state cost as well: a million copies of nothing are still a million turns.
-        self.budget.take_state()?;
+        self.budget.take_states(1)?;
         match ast {
             Ast::Empty => Ok(next),
             Ast::Set(set) => {
-                let set = self.intern(set);
+                let set = self.intern(set)?;
                 self.push(State::Set { set, next })
             }
             Ast::Assert(assertion) => self.push(State::Assert { assertion: *assertion, next }),
@@ -186,21 +186,23 @@ impl Compiler<'_> {
     }
 
     fn push(&mut self, state: State) -> Result<StateId, PatternError> {
-        self.budget.take_state()?;
+        self.budget.take_states(1)?;
         let id = self.program.states.len() as StateId;
         self.program.states.push(state);
         Ok(id)
     }
 
-    fn intern(&mut self, set: &ClassUnicode) -> u32 {
+    fn intern(&mut self, set: &ClassUnicode) -> Result<u32, PatternError> {
         let ranges: Vec<(char, char)> = set.iter().map(|range| (range.start(), range.end())).collect();
         if let Some(id) = self.known.get(&ranges) {
-            return *id;
+            return Ok(*id);
         }
+        // Two ranges take as much memory as one state.
+        self.budget.take_states(ranges.len() / 2)?;
         let id = self.program.sets.len() as u32;
         self.program.sets.push(CharSet::new(ranges.clone()));
         self.known.insert(ranges, id);
-        id
+        Ok(id)
     }
 }
 

@@ -8,7 +8,7 @@ use super::program::{Program, State, StateId};
 use crate::schema::steps::{Exhausted, Steps};
 
 /// Visits of states that make one step: a visit takes a few nanoseconds.
-const VISITS_PER_STEP: u64 = 8;
+const VISITS_PER_STEP: u64 = 4;
 
 pub(super) fn is_match(program: &Program, text: &str, steps: &mut Steps) -> Result<bool, Exhausted> {
     let mut matcher = Matcher { program, text, steps, visits: 0 };

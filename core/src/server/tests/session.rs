@@ -1,1 +1,186 @@
-//! To be filled.
+//! Legacy sessions: the handshake, levels, subscriptions, export.
+
+use super::*;
+use crate::model::LoggingLevel;
+
+fn initialize(version: Value) -> Value {
+    legacy(1, "initialize", json!({"protocolVersion": version, "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"}}))
+}
+
+/// L-LIFE: the revision asked for if offered, else the newest legacy one; never a modern one.
+#[test]
+fn revisions_are_negotiated() {
+    for (asked, answered) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ] {
+        let mut rig = Rig::new(definition());
+        rig.send(initialize(json!(asked)));
+        let answer = rig.one();
+        assert_eq!(answer["result"]["protocolVersion"], answered);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "server");
+        assert!(answer["result"].get("resultType").is_none());
+        let completions = answered != "2024-11-05";
+        assert_eq!(answer["result"]["capabilities"].get("completions").is_some(), completions);
+    }
+}
+
+/// A failed `initialize` leaves no session; a second one is refused.
+#[test]
+fn initialize_needs_its_members_and_comes_once() {
+    let mut rig = Rig::new(definition());
+    for member in ["protocolVersion", "capabilities", "clientInfo"] {
+        let mut request = initialize(json!("2025-11-25"));
+        request["params"].as_object_mut().unwrap().remove(member);
+        rig.send(request);
+        assert_eq!(rig.one()["error"]["code"], -32602, "{member}");
+        rig.send(legacy(2, "tools/list", json!({})));
+        assert!(rig.one().get("error").is_some());
+    }
+    rig.send(initialize(json!("2025-11-25")));
+    rig.one();
+    rig.send(initialize(json!("2025-11-25")));
+    assert_eq!(rig.one()["error"]["code"], -32600);
+}
+
+/// M-LOG, L-LOG: nothing before a level is set, then that level and above; requests of the modern era carry theirs.
+#[test]
+fn log_levels_are_kept() {
+    let message = |level| LogMessage { level, logger: Some("l".to_owned()), data: json!("d").into() };
+    let mut rig = Rig::legacy(definition(), "2025-11-25", json!({}));
+    assert_eq!(rig.server.log(rig.now, None, &message(LoggingLevel::Emergency)).unwrap(), Sent::NotWanted);
+    rig.send(legacy(1, "logging/setLevel", json!({"level": "warning"})));
+    assert_eq!(rig.one()["result"], json!({}));
+    rig.send(legacy(1, "logging/setLevel", json!({"level": "loud"})));
+    assert_eq!(rig.one()["error"]["code"], -32602);
+    assert_eq!(rig.server.log(rig.now, None, &message(LoggingLevel::Info)).unwrap(), Sent::NotWanted);
+    assert_eq!(rig.server.log(rig.now, None, &message(LoggingLevel::Error)).unwrap(), Sent::Yes);
+    rig.drain();
+    assert_eq!(
+        rig.one(),
+        json!({"jsonrpc": "2.0", "method": "notifications/message",
+            "params": {"level": "error", "logger": "l", "data": "d"}})
+    );
+    let mut rig = Rig::new(definition());
+    for (level, allowed) in [(None, false), (Some("info"), true), (Some("error"), false)] {
+        let mut request = modern(1, "tools/call", json!({"name": "slow"}));
+        if let Some(level) = level {
+            request["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!(level);
+        }
+        rig.send(request);
+        let slot = rig.invoked().slot;
+        let sent = rig.server.log(rig.now, Some(slot.id()), &message(LoggingLevel::Warning)).unwrap();
+        assert_eq!(sent == Sent::Yes, allowed, "{level:?}");
+        assert_eq!(rig.server.log(rig.now, None, &message(LoggingLevel::Error)).unwrap(), Sent::NotWanted);
+        rig.reply(slot, text("x"));
+    }
+    // U-25
+    let mut request = modern(1, "tools/call", json!({"name": "slow"}));
+    request["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("loud");
+    rig.take();
+    rig.send(request);
+    assert_eq!(rig.one()["error"]["code"], -32602);
+    assert!(rig.invocations.is_empty());
+}
+
+/// L-RES: updates reach subscribers only; unsubscribing ends them.
+#[test]
+fn subscriptions_are_kept_for_each_session() {
+    let mut rig = Rig::legacy(definition(), "2025-11-25", json!({}));
+    let updated = |uri: &str| Event::ResourceUpdated { uri: uri.into() };
+    assert_eq!(rig.server.publish(rig.now, &updated("file:///a")), Sent::NotWanted);
+    rig.send(legacy(1, "resources/subscribe", json!({"uri": "file:///a"})));
+    assert_eq!(rig.one()["result"], json!({}));
+    rig.send(legacy(2, "resources/subscribe", json!({})));
+    assert_eq!(rig.one()["error"]["code"], -32602);
+    assert_eq!(rig.server.publish(rig.now, &updated("file:///b")), Sent::NotWanted);
+    assert_eq!(rig.server.publish(rig.now, &updated("file:///a")), Sent::Yes);
+    rig.drain();
+    assert_eq!(
+        rig.one(),
+        json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": "file:///a"}})
+    );
+    rig.send(legacy(3, "resources/unsubscribe", json!({"uri": "file:///a"})));
+    rig.one();
+    assert_eq!(rig.server.publish(rig.now, &updated("file:///a")), Sent::NotWanted);
+}
+
+/// The application may veto a subscription, and add `_meta` to the answer.
+#[test]
+fn subscriptions_can_be_vetoed() {
+    let mut rig = Rig::legacy(builder().ask_subscriptions().build().unwrap(), "2025-11-25", json!({}));
+    for (reply, subscribed) in [
+        (Reply::Error(crate::error::ErrorObject::invalid_params("not this one")), false),
+        (Reply::Empty { meta: Some(json!({"a": 1}).into()) }, true),
+    ] {
+        rig.send(legacy(1, "resources/subscribe", json!({"uri": "file:///a"})));
+        let slot = rig.invoked().slot;
+        rig.reply(slot, reply);
+        let answer = rig.one();
+        assert_eq!(answer.get("result"), subscribed.then_some(&json!({"_meta": {"a": 1}})));
+        let sent = rig.server.publish(rig.now, &Event::ResourceUpdated { uri: "file:///a".into() });
+        assert_eq!(sent == Sent::Yes, subscribed);
+        rig.drain();
+        rig.take();
+    }
+}
+
+/// A session is a value: another machine goes on with it.
+#[test]
+fn sessions_can_move() {
+    let mut rig = Rig::legacy(definition(), "2025-06-18", json!({"roots": {}}));
+    rig.send(legacy(1, "resources/subscribe", json!({"uri": "file:///a"})));
+    rig.send(legacy(2, "logging/setLevel", json!({"level": "info"})));
+    rig.send(legacy(3, "tools/call", json!({"name": "slow"})));
+    assert!(rig.server.export_session().is_none(), "requests in flight do not travel");
+    let slot = rig.invoked().slot;
+    rig.reply(slot, text("x"));
+    let exported = rig.server.export_session().unwrap();
+    let mut other = Rig::new(definition());
+    other.server.import_session(&exported).unwrap();
+    assert!(other.server.import_session(&exported).is_err());
+    assert_eq!(other.server.publish(other.now, &Event::ResourceUpdated { uri: "file:///a".into() }), Sent::Yes);
+    other.drain();
+    other.take();
+    other.send(legacy(4, "tools/call", json!({"name": "slow"})));
+    let context = other.invoked().context;
+    assert_eq!(context.version(), Version::V2025_06_18);
+    assert!(context.client_capabilities().has_roots());
+    for wrong in [json!({}), json!(7), json!({"format": 2})] {
+        assert!(Rig::new(definition()).server.import_session(&wrong.into()).is_err());
+    }
+}
+
+/// Server-to-client requests: not before the session is initialized, answered once, withdrawn when late.
+#[test]
+fn requests_to_the_client_are_answered_once() {
+    let mut rig = Rig::new(definition());
+    rig.send(initialize(json!("2025-11-25")));
+    rig.take();
+    assert!(rig.server.request(rig.now, None, "roots/list", None, None).is_err());
+    let ping = rig.server.request(rig.now, None, "ping", None, None).unwrap();
+    rig.drain();
+    let frame = rig.one();
+    assert_eq!(frame["method"], "ping");
+    rig.send(json!({"jsonrpc": "2.0", "id": frame["id"], "result": {}}));
+    assert!(matches!(rig.others.pop(), Some(Action::Answered { call, outcome: Ok(_) }) if call == ping));
+    rig.send(json!({"jsonrpc": "2.0", "id": frame["id"], "result": {}}));
+    assert!(rig.others.is_empty());
+    rig.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    rig.others.clear();
+    assert!(rig.server.request(rig.now, None, "tools/list", None, None).is_err());
+    let slow = rig.server.request(rig.now, None, "roots/list", None, Some(Duration::from_secs(1))).unwrap();
+    rig.drain();
+    rig.take();
+    rig.advance(Duration::from_secs(1));
+    assert_eq!(rig.one()["method"], "notifications/cancelled");
+    assert!(matches!(
+        rig.others.pop(),
+        Some(Action::Answered { call, outcome: Err(RequestFailure::TimedOut) }) if call == slow
+    ));
+}

@@ -135,15 +135,17 @@ proptest! {
         a in any_expression('a'), b in any_expression('b'), c in any_expression('c'),
         literals in vec("[a-c/!\\-]{0,2}", 4),
     ) {
-        let values: Bindings = [&a, &b, &c]
+        let mut values: Bindings = [&a, &b, &c]
             .into_iter()
             .flat_map(|(_, values)| values.clone())
             .filter_map(|(name, value)| Some((name, value?)))
             .collect();
-        for (text, _) in [&a, &b, &c] {
+        for (text, variables) in [&a, &b, &c] {
             // An expression without a mark must be there.
             let marked = text[1..].starts_with(['#', '.', '/', ';', '?', '&']);
-            prop_assume!(marked || template(text).expand(&values).is_ok_and(|uri| !uri.is_empty()));
+            if !marked && template(text).expand(&values).is_ok_and(|uri| uri.is_empty()) {
+                values.insert(&variables[0].0, "z");
+            }
         }
         let [l0, l1, l2, l3] = &literals[..] else { unreachable!("four literals") };
         let text = format!("{l0}{}{l1}{}{l2}{}{l3}", a.0, b.0, c.0);
@@ -159,11 +161,11 @@ proptest! {
 
     #[test]
     fn nothing_panics(text in "[{}+#./;?&a-c:*,=%0-9é]{0,24}", uri in "[+#./;?&a-c:*,=%0-9é]{0,24}") {
-        if let Ok(template) = UriTemplate::parse(&text) {
-            if let Some(bound) = template.match_uri(&uri) {
-                prop_assert!(uri.starts_with(template.literal_prefix()));
-                prop_assert!(bound.iter().all(|(name, _)| template.variables().iter().any(|known| known == name)));
-            }
+        if let Ok(template) = UriTemplate::parse(&text)
+            && let Some(bound) = template.match_uri(&uri)
+        {
+            prop_assert!(uri.starts_with(template.literal_prefix()));
+            prop_assert!(bound.iter().all(|(name, _)| template.variables().iter().any(|known| known == name)));
         }
     }
 }
