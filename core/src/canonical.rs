@@ -84,19 +84,10 @@ impl fmt::Debug for Digest {
 /// # Errors
 /// When `text` is no JSON value, is nested too deep or holds half of a surrogate pair.
 pub fn canonicalize(text: &str) -> Result<String, CanonicalError> {
-    let mut writer = Writer {
-        text,
-        at: 0,
-        out: String::with_capacity(text.len()),
-        scratch: String::new(),
-    };
+    let mut writer = Writer { text, at: 0, out: String::with_capacity(text.len()), scratch: String::new() };
     writer.value(0)?;
     writer.skip_space();
-    if writer.at == text.len() {
-        Ok(writer.out)
-    } else {
-        Err(CanonicalError::Malformed)
-    }
+    if writer.at == text.len() { Ok(writer.out) } else { Err(CanonicalError::Malformed) }
 }
 
 struct Writer<'a> {
@@ -162,8 +153,7 @@ impl<'a> Writer<'a> {
             if index > 0 {
                 self.scratch.push(',');
             }
-            self.scratch
-                .push_str(self.out.get(range).unwrap_or_default());
+            self.scratch.push_str(self.out.get(range).unwrap_or_default());
         }
         self.out.truncate(body);
         self.out.push_str(&self.scratch);
@@ -188,10 +178,7 @@ impl<'a> Writer<'a> {
     /// Reads a string and gives its content; borrowed from the text if nothing in it is escaped.
     fn string(&mut self) -> Result<Cow<'a, str>, CanonicalError> {
         let start = self.at;
-        let content = self
-            .text
-            .get(start + 1..)
-            .ok_or(CanonicalError::Malformed)?;
+        let content = self.text.get(start + 1..).ok_or(CanonicalError::Malformed)?;
         let mut escaped = false;
         let mut skip = false;
         let length = content.bytes().position(|byte| {
@@ -207,9 +194,7 @@ impl<'a> Writer<'a> {
         self.at = start + 1 + length + 1;
         if escaped {
             let token = self.text.get(start..self.at).unwrap_or_default();
-            return serde_json::from_str(token)
-                .map(Cow::Owned)
-                .map_err(|_| CanonicalError::Malformed);
+            return serde_json::from_str(token).map(Cow::Owned).map_err(|_| CanonicalError::Malformed);
         }
         let content = content.get(..length).unwrap_or_default();
         if content.bytes().any(|byte| byte < 0x20) {
@@ -219,10 +204,7 @@ impl<'a> Writer<'a> {
     }
 
     fn write_string(&mut self, content: &str) -> Result<(), CanonicalError> {
-        if content
-            .bytes()
-            .all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\')
-        {
+        if content.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
             self.out.push('"');
             self.out.push_str(content);
             self.out.push('"');
@@ -236,9 +218,7 @@ impl<'a> Writer<'a> {
     /// Reads a number, `true`, `false` or `null`, and writes it as it is.
     fn scalar(&mut self) -> Result<(), CanonicalError> {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let end = rest
-            .bytes()
-            .position(|byte| matches!(byte, b',' | b']' | b'}') || is_space(byte));
+        let end = rest.bytes().position(|byte| matches!(byte, b',' | b']' | b'}') || is_space(byte));
         let token = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
         // The texts of frames are valid already; this keeps the promise for any other text too.
         if !matches!(token, "true" | "false" | "null") && !is_number(token) {
@@ -262,11 +242,7 @@ impl<'a> Writer<'a> {
     }
 
     fn expect(&mut self, token: u8) -> Result<(), CanonicalError> {
-        if self.take(token) {
-            Ok(())
-        } else {
-            Err(CanonicalError::Malformed)
-        }
+        if self.take(token) { Ok(()) } else { Err(CanonicalError::Malformed) }
     }
 
     fn skip_space(&mut self) {
@@ -276,11 +252,7 @@ impl<'a> Writer<'a> {
 }
 
 const fn deeper(depth: usize) -> Result<usize, CanonicalError> {
-    if depth < MAX_DEPTH {
-        Ok(depth + 1)
-    } else {
-        Err(CanonicalError::TooDeep { limit: MAX_DEPTH })
-    }
+    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(CanonicalError::TooDeep { limit: MAX_DEPTH }) }
 }
 
 const fn is_space(byte: u8) -> bool {

@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod canonical;
+pub mod client;
 pub mod diagnostic;
 mod engine;
 pub mod error;
@@ -17,4 +18,6 @@ pub mod schema;
 pub mod server;
 pub mod spec;
 pub mod stdio;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod uri_template;

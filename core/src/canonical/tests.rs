@@ -13,7 +13,8 @@ fn digest(text: &str) -> Digest {
 #[test]
 fn space_escapes_and_order_do_not_count() {
     let canonical = r#"{"":[],"a":{"x":null,"y":[1,true]},"b":"é\"\\/\n"}"#;
-    let spelled = " { \"b\" : \"\\u00e9\\\"\\\\\\/\\u000a\" ,\r\n\t\"\\u0061\":{\"y\":[ 1 , true ],\"x\":null}, \"\": [ ] } ";
+    let spelled =
+        " { \"b\" : \"\\u00e9\\\"\\\\\\/\\u000a\" ,\r\n\t\"\\u0061\":{\"y\":[ 1 , true ],\"x\":null}, \"\": [ ] } ";
     assert_eq!(canonicalize(spelled).as_deref(), Ok(canonical));
     assert_eq!(canonicalize(canonical).as_deref(), Ok(canonical));
     assert_eq!(digest(spelled), digest(canonical));
@@ -129,11 +130,7 @@ fn what_is_not_json_is_refused() {
         "1e+",
     ];
     for text in texts {
-        assert_eq!(
-            canonicalize(text),
-            Err(CanonicalError::Malformed),
-            "{text:?}"
-        );
+        assert_eq!(canonicalize(text), Err(CanonicalError::Malformed), "{text:?}");
     }
 }
 
@@ -151,10 +148,7 @@ fn nested_objects_in_the_wrong_order_stay_cheap() {
 
 #[test]
 fn debug_shows_a_prefix_only() {
-    assert_eq!(
-        format!("{:?}", Digest::from([0xAB; 32])),
-        "Digest(abababab..)"
-    );
+    assert_eq!(format!("{:?}", Digest::from([0xAB; 32])), "Digest(abababab..)");
 }
 
 fn any_value() -> impl Strategy<Value = Value> {

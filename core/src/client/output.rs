@@ -27,7 +27,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::json::Json;
 use crate::jsonrpc::{Field, Members};
 use crate::limits::Bound;
-use crate::schema::{Schema, SchemaError, SchemaLimits};
+use crate::schema::{Schema, SchemaError, SchemaLimits, ValidateError};
 
 /// The most bytes of schemas that are kept; the tools that do not fit are not checked.
 const BYTES_MOST: usize = 16 << 20;
@@ -118,9 +118,13 @@ impl Outputs {
             };
         }
         match promise {
-            Promise::Compiled(schema) => {
-                schema.validate_json(&content).map(drop).map_err(|error| OutputProblem::Mismatch(error.to_string()))
-            }
+            Promise::Compiled(schema) => match schema.validate_json(&content) {
+                Ok(_) => Ok(()),
+                Err(ValidateError::BudgetExceeded(exceeded)) => {
+                    Err(OutputProblem::UnusableSchema(exceeded.to_string()))
+                }
+                Err(error) => Err(OutputProblem::Mismatch(error.to_string())),
+            },
             Promise::Unusable(problem) => Err(problem.clone()),
             Promise::Text(_) => Ok(()),
         }

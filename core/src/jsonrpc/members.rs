@@ -7,7 +7,6 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::json::Json;
@@ -20,14 +19,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Where `part`, a piece of `frame`, stands in it.
-    pub(super) fn of(frame: &str, part: &str) -> Self {
-        let start = (part.as_ptr() as usize).wrapping_sub(frame.as_ptr() as usize);
-        // A part that is not of this frame gives a span that `slice` answers with nothing.
-        Self { start: clamp(start), end: clamp(start.wrapping_add(part.len())) }
-    }
-
     pub(super) fn new(start: usize, end: usize) -> Self {
+        let clamp = |position| u32::try_from(position).unwrap_or(u32::MAX);
         Self { start: clamp(start), end: clamp(end) }
     }
 
@@ -39,22 +32,22 @@ impl Span {
         self.end as usize
     }
 
-    fn text(self, frame: &Bytes) -> &str {
-        // The frame was checked to be UTF-8 as a whole, and spans lie on token boundaries.
-        frame.get(self.start()..self.end()).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("null")
+    pub(super) fn bytes(self, frame: &Bytes) -> &[u8] {
+        frame.get(self.start()..self.end()).unwrap_or(b"null")
     }
 
-    fn json(self, frame: &Bytes) -> Json {
+    pub(super) fn text(self, frame: &Bytes) -> &str {
+        // The frame was checked to be UTF-8 as a whole, and spans lie on token boundaries.
+        std::str::from_utf8(self.bytes(frame)).unwrap_or("null")
+    }
+
+    pub(super) fn slice(self, frame: &Bytes) -> Bytes {
         if self.start <= self.end && self.end() <= frame.len() {
-            Json::from_validated(frame.slice(self.start()..self.end()))
+            frame.slice(self.start()..self.end())
         } else {
-            Json::NULL
+            Bytes::from_static(b"null")
         }
     }
-}
-
-fn clamp(position: usize) -> u32 {
-    u32::try_from(position).unwrap_or(u32::MAX)
 }
 
 macro_rules! fields {
@@ -64,8 +57,8 @@ macro_rules! fields {
         pub(crate) enum $name { $($variant,)* }
 
         impl $name {
-            pub(super) fn parse(name: &str) -> Option<Self> {
-                $(if name == $text { return Some(Self::$variant); })*
+            pub(super) fn parse(name: &[u8]) -> Option<Self> {
+                $(if name == $text.as_bytes() { return Some(Self::$variant); })*
                 None
             }
 
@@ -136,45 +129,35 @@ fields! {
     }
 }
 
-/// A few spans by key: inline up to `N`, which covers every message that the specification shows.
-#[derive(Clone, Debug)]
-pub(super) struct Spans<K, const N: usize> {
-    inline: [Option<(K, Span)>; N],
-    len: usize,
-    more: Vec<(K, Span)>,
+/// The name of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    Field(Field),
+    Meta(MetaField),
 }
 
-impl<K: Copy + PartialEq, const N: usize> Spans<K, N> {
-    pub(super) const fn new() -> Self {
-        Self { inline: [None; N], len: 0, more: Vec::new() }
-    }
-
-    /// Adds a span; false if the key is there already.
-    pub(super) fn insert(&mut self, key: K, span: Span) -> bool {
-        if self.get(key).is_some() {
-            return false;
+impl Name {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Field(field) => field.name(),
+            Self::Meta(field) => field.name(),
         }
-        match self.inline.get_mut(self.len) {
-            Some(place) => {
-                *place = Some((key, span));
-                self.len += 1;
-            }
-            None => self.more.push((key, span)),
-        }
-        true
-    }
-
-    fn get(&self, key: K) -> Option<Span> {
-        self.inline
-            .iter()
-            .take(self.len)
-            .flatten()
-            .chain(&self.more)
-            .find_map(|(k, span)| (*k == key).then_some(*span))
     }
 }
 
-/// What stood in the place of `params` or `result`.
+impl From<Field> for Name {
+    fn from(field: Field) -> Self {
+        Self::Field(field)
+    }
+}
+
+impl From<MetaField> for Name {
+    fn from(field: MetaField) -> Self {
+        Self::Meta(field)
+    }
+}
+
+/// What stood in the place of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Absent,
@@ -182,27 +165,22 @@ pub(super) enum Shape {
     Other,
 }
 
-/// Where an object stood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Params,
-    Result,
-    Alone,
-}
+/// Spans that are kept without an allocation: more than any message that the specification shows has.
+const INLINE: usize = 10;
 
 /// The members of `params` or `result` of one frame.
 #[derive(Clone, Debug)]
 pub struct Members {
-    pub(super) frame: Bytes,
-    pub(super) place: Place,
+    frame: Bytes,
     pub(super) shape: Shape,
-    /// `None` when the one pass could not tell: see [`object_span`].
-    pub(super) whole: Option<Span>,
-    /// A known member that stood twice.
-    pub(super) twice: Option<&'static str>,
-    pub(super) fields: Spans<Field, 7>,
-    pub(super) meta: Spans<MetaField, 5>,
     pub(super) meta_shape: Shape,
+    pub(super) whole: Span,
+    /// A known member that stood twice.
+    twice: Option<Name>,
+    len: u8,
+    names: [Name; INLINE],
+    spans: [Span; INLINE],
+    more: Vec<(Name, Span)>,
 }
 
 /// A member that is missing or of another type than the method wants.
@@ -228,45 +206,57 @@ impl Members {
         super::decode::members_of(json.as_bytes().clone(), depth)
     }
 
-    pub(super) const fn absent(frame: Bytes, place: Place) -> Self {
+    pub(super) fn absent(frame: Bytes) -> Self {
         Self {
             frame,
-            place,
             shape: Shape::Absent,
-            whole: None,
-            twice: None,
-            fields: Spans::new(),
-            meta: Spans::new(),
             meta_shape: Shape::Absent,
+            whole: Span::default(),
+            twice: None,
+            len: 0,
+            names: [Name::Field(Field::Meta); INLINE],
+            spans: [Span::default(); INLINE],
+            more: Vec::new(),
         }
+    }
+
+    /// Forgets what was noted.
+    pub(super) fn clear(&mut self) {
+        *self = Self::absent(std::mem::take(&mut self.frame));
+    }
+
+    /// Notes where a known member stands.
+    pub(super) fn insert(&mut self, name: impl Into<Name>, span: Span) {
+        let name = name.into();
+        if self.find(name).is_some() {
+            self.twice = Some(name);
+            return;
+        }
+        let at = usize::from(self.len);
+        match (self.names.get_mut(at), self.spans.get_mut(at)) {
+            (Some(place), Some(at)) => {
+                (*place, *at) = (name, span);
+                self.len += 1;
+            }
+            _ => self.more.push((name, span)),
+        }
+    }
+
+    fn find(&self, name: impl Into<Name>) -> Option<Span> {
+        let name = name.into();
+        let noted = self.names.iter().zip(&self.spans).take(usize::from(self.len));
+        noted
+            .chain(self.more.iter().map(|(name, span)| (name, span)))
+            .find_map(|(known, span)| (*known == name).then_some(*span))
     }
 
     /// The object's own text, unknown members included; `{}` if it was absent.
     #[must_use]
     pub fn json(&self) -> Json {
-        match (self.shape, self.whole) {
-            (Shape::Absent, _) => Json::EMPTY_OBJECT,
-            (_, Some(whole)) => whole.json(&self.frame),
-            (_, None) => self.find_whole(),
+        match self.shape {
+            Shape::Absent => Json::EMPTY_OBJECT,
+            Shape::Object | Shape::Other => Json::from_validated(self.whole.slice(&self.frame)),
         }
-    }
-
-    /// Looks a second time for the object's own text, where the first pass could not tell it.
-    fn find_whole(&self) -> Json {
-        #[derive(serde::Deserialize)]
-        struct Places<'a> {
-            #[serde(borrow)]
-            params: Option<&'a RawValue>,
-            #[serde(borrow)]
-            result: Option<&'a RawValue>,
-        }
-        let text = std::str::from_utf8(&self.frame).unwrap_or("null");
-        let part = match self.place {
-            Place::Alone => serde_json::from_str::<&RawValue>(text).ok(),
-            Place::Params => serde_json::from_str::<Places<'_>>(text).ok().and_then(|places| places.params),
-            Place::Result => serde_json::from_str::<Places<'_>>(text).ok().and_then(|places| places.result),
-        };
-        part.map_or(Json::EMPTY_OBJECT, |part| raw_span(text, part).json(&self.frame))
     }
 
     /// Refuses params that are no object, a `_meta` that is no object, and known members that stand twice.
@@ -277,7 +267,7 @@ impl Members {
         if self.meta_shape == Shape::Other {
             return Err(FieldError::Type(Field::Meta.name(), "an object"));
         }
-        self.twice.map_or(Ok(()), |name| Err(FieldError::Twice(name)))
+        self.twice.map_or(Ok(()), |name| Err(FieldError::Twice(name.text())))
     }
 
     /// Whether the place held an object.
@@ -287,23 +277,26 @@ impl Members {
 
     /// The text of a member, `null` counting as present.
     pub(crate) fn present(&self, field: Field) -> Option<&str> {
-        self.fields.get(field).map(|span| span.text(&self.frame))
+        self.find(field).map(|span| span.text(&self.frame))
     }
 
     /// The text of a member, `null` counting as absent.
     pub(crate) fn raw(&self, field: Field) -> Option<&str> {
-        self.present(field).filter(|text| *text != "null")
+        self.span(field).map(|span| span.text(&self.frame))
+    }
+
+    fn span(&self, name: impl Into<Name>) -> Option<Span> {
+        self.find(name).filter(|span| span.bytes(&self.frame) != b"null")
     }
 
     /// The member as carried JSON, `null` counting as absent.
     pub(crate) fn value(&self, field: Field) -> Option<Json> {
-        self.raw(field)?;
-        self.present_value(field)
+        self.span(field).map(|span| Json::from_validated(span.slice(&self.frame)))
     }
 
     /// The member as carried JSON, `null` counting as present.
     pub(crate) fn present_value(&self, field: Field) -> Option<Json> {
-        self.fields.get(field).map(|span| span.json(&self.frame))
+        self.find(field).map(|span| Json::from_validated(span.slice(&self.frame)))
     }
 
     /// An optional string.
@@ -339,7 +332,7 @@ impl Members {
 
     /// The text of a reserved `_meta` key, `null` counting as absent.
     pub(crate) fn meta_raw(&self, field: MetaField) -> Option<&str> {
-        self.meta.get(field).map(|span| span.text(&self.frame)).filter(|text| *text != "null")
+        self.span(field).map(|span| span.text(&self.frame))
     }
 
     /// A reserved `_meta` key as a string.
@@ -357,35 +350,4 @@ pub(crate) fn string_token(text: &str) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str::<String>(text).ok().map(Cow::Owned)
-}
-
-/// The span of an object, found from its first key and last value, which the parser hands out as slices.
-///
-/// `None` when they do not show it (an empty object, an escaped first key): the caller then parses once more.
-pub(super) fn object_span(frame: &str, first_key: Option<&str>, last_value: Option<Span>) -> Option<Span> {
-    let bytes = frame.as_bytes();
-    let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'\n');
-    // Step over the quote before the key.
-    let mut start = Span::of(frame, first_key?).start().checked_sub(1)?;
-    loop {
-        start = start.checked_sub(1)?;
-        match bytes.get(start)? {
-            b'{' => break,
-            b if blank(b) => {}
-            _ => return None,
-        }
-    }
-    let mut end = last_value?.end();
-    loop {
-        match bytes.get(end)? {
-            b'}' => return Some(Span::new(start, end + 1)),
-            b if blank(b) => end += 1,
-            _ => return None,
-        }
-    }
-}
-
-/// Where `raw` stands in `frame`.
-pub(super) fn raw_span(frame: &str, raw: &RawValue) -> Span {
-    Span::of(frame, raw.get())
 }

@@ -16,6 +16,7 @@
 mod decode;
 mod encode;
 mod members;
+mod scan;
 #[cfg(test)]
 mod tests;
 

@@ -103,7 +103,8 @@ impl Number {
             }
         }
         let value: f64 = text.parse().ok()?;
-        let same = value.is_finite() && serde_json::to_string(&value).is_ok_and(|written| written == text);
+        // Infinity is written as `null`, and so is never the same.
+        let same = serde_json::to_string(&value).is_ok_and(|written| written == text);
         Some(Self(if same { Repr::Float(value) } else { Repr::Text(text.into()) }))
     }
 }

@@ -18,7 +18,7 @@ use super::number::Divisor;
 use super::problem::shortened;
 
 /// Schemas applied one within the other to the same value; more would use up the depth of an evaluation.
-pub(super) const IN_PLACE_CHAIN: usize = 192;
+pub(super) const IN_PLACE_CHAIN: usize = 128;
 /// Bytes of the allowed values that a message shows.
 const SHOWN_VALUES: usize = 120;
 
@@ -42,6 +42,7 @@ pub(super) fn build<'d>(document: &mut Document<'d>, root: &'d Value) -> Result<
     check_chains(&graph, |id| {
         schemas.get(id as usize).map_or_else(String::new, |schema| document.location_of(schema))
     })?;
+    graph.skip_plain_references();
     Ok(graph)
 }
 
@@ -102,12 +103,12 @@ impl<'d> Builder<'_, 'd> {
             node.never = *schema == Value::Bool(false);
             return Ok(node);
         };
-        if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-            if dialect.ref_hides_siblings() {
-                let target = self.document.resolve(schema, reference)?;
-                node.applied = Box::new([Applied::Ref(self.node_for(target.schema))]);
-                return Ok(node);
-            }
+        if let Some(reference) = map.get("$ref").and_then(Value::as_str)
+            && dialect.ref_hides_siblings()
+        {
+            let target = self.document.resolve(schema, reference)?;
+            node.applied = Box::new([Applied::Ref(self.node_for(target.schema))]);
+            return Ok(node);
         }
         if let Some(types) = map.get("type") {
             // The document walk has checked every keyword; what does not parse is none.
@@ -127,7 +128,7 @@ impl<'d> Builder<'_, 'd> {
         Ok(node)
     }
 
-    fn text(&mut self, map: Members<'d>) -> Option<Box<TextChecks>> {
+    fn text(&self, map: Members<'d>) -> Option<Box<TextChecks>> {
         let pattern = map.get("pattern").and_then(Value::as_str).and_then(|source| self.document.pattern_id(source));
         let checks = TextChecks { min: bound(map, "minLength"), max: bound(map, "maxLength"), pattern };
         let any = checks.min.is_some() || checks.max.is_some() || checks.pattern.is_some();

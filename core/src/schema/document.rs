@@ -12,7 +12,7 @@ use super::dialect::{Dialect, Shape, mismatch, shape};
 use super::pattern::{Pattern, PatternBudget};
 use super::{SchemaError, SchemaLimits, uri};
 
-/// Bytes of a `$id` or `$ref`: resolving costs as much for each reference, so long ones are refused.
+/// Bytes of a `$id` (resolved as well) or `$ref`: resolving costs as much for each reference, so long ones are refused.
 const REFERENCE_BYTES: usize = 4_096;
 /// Bytes of a place or reference that errors keep.
 const SHOWN_BYTES: usize = 200;
@@ -181,6 +181,9 @@ impl<'d> Document<'d> {
         self.place(schema, resource, location)?;
         self.note_anchors(schema, map, resource);
         let dialect = self.dialect_of(resource);
+        if dialect == Dialect::Draft04 {
+            check_exclusive_bounds(map, location)?;
+        }
         for (keyword, value) in map {
             let Some(shape) = shape(dialect, keyword) else { continue };
             let length = location.len();
@@ -265,16 +268,18 @@ impl<'d> Document<'d> {
         }
         self.check_length(id, location)?;
         let (uri, fragment) = uri::split_fragment(id);
-        if let Some(name) = fragment.filter(|name| !name.is_empty() && dialect <= Dialect::Draft07) {
-            if let Some(resource) = self.resources.get_mut(resource) {
-                resource.anchors.entry(name).or_insert(schema);
-            }
+        if let Some(name) = fragment.filter(|name| !name.is_empty() && dialect <= Dialect::Draft07)
+            && let Some(resource) = self.resources.get_mut(resource)
+        {
+            resource.anchors.entry(name).or_insert(schema);
         }
         if uri.is_empty() {
             return Ok(resource);
         }
         let base = self.resources.get(resource).map(|resource| resource.uri.as_str()).unwrap_or_default();
         let uri = uri::resolve(base, uri);
+        // Names relative to names grow with every level.
+        self.check_length(&uri, location)?;
         if is_root {
             self.by_uri.insert(uri.clone(), resource);
             if let Some(resource) = self.resources.get_mut(resource) {
@@ -292,15 +297,15 @@ impl<'d> Document<'d> {
     fn note_anchors(&mut self, schema: &'d Value, map: &'d Map<String, Value>, resource: usize) {
         let Some(resource) = self.resources.get_mut(resource) else { return };
         let text = |keyword: &str| map.get(keyword).and_then(Value::as_str);
-        if resource.dialect >= Dialect::Draft201909 {
-            if let Some(name) = text("$anchor") {
-                resource.anchors.entry(name).or_insert(schema);
-            }
+        if resource.dialect >= Dialect::Draft201909
+            && let Some(name) = text("$anchor")
+        {
+            resource.anchors.entry(name).or_insert(schema);
         }
-        if resource.dialect >= Dialect::Draft202012 {
-            if let Some(name) = text("$dynamicAnchor") {
-                resource.dynamic_anchors.entry(name).or_insert(schema);
-            }
+        if resource.dialect >= Dialect::Draft202012
+            && let Some(name) = text("$dynamicAnchor")
+        {
+            resource.dynamic_anchors.entry(name).or_insert(schema);
         }
         if resource.dialect == Dialect::Draft201909 && std::ptr::eq(resource.root, schema) {
             resource.recursive_anchor = map.get("$recursiveAnchor") == Some(&Value::Bool(true));
@@ -347,6 +352,18 @@ fn declared_dialect(schema: &Value) -> Result<Option<Dialect>, SchemaError> {
             None => Err(SchemaError::UnknownDialect { dialect: shown(uri) }),
         },
     }
+}
+
+/// In draft 4 a flag says that a bound is exclusive, so the bound has to be there.
+fn check_exclusive_bounds(map: &Map<String, Value>, location: &str) -> Result<(), SchemaError> {
+    for (flag, bound, expected) in
+        [("exclusiveMinimum", "minimum", "beside `minimum`"), ("exclusiveMaximum", "maximum", "beside `maximum`")]
+    {
+        if map.contains_key(flag) && !map.contains_key(bound) {
+            return Err(SchemaError::InvalidKeyword { location: shown_end(&format!("{location}/{flag}")), expected });
+        }
+    }
+    Ok(())
 }
 
 fn push_token(location: &mut String, token: &str) {

@@ -81,10 +81,10 @@ pub(super) fn duplicates(items: &[Value], steps: &mut Steps) -> Result<Option<(u
     for run in hashes.chunk_by(|a, b| a.0 == b.0) {
         for (position, (_, later)) in run.iter().enumerate() {
             for (_, earlier) in run.iter().take(position) {
-                if let (Some(a), Some(b)) = (items.get(*earlier), items.get(*later)) {
-                    if equal(a, b, steps)? {
-                        return Ok(Some((*earlier, *later)));
-                    }
+                if let (Some(a), Some(b)) = (items.get(*earlier), items.get(*later))
+                    && equal(a, b, steps)?
+                {
+                    return Ok(Some((*earlier, *later)));
                 }
             }
         }

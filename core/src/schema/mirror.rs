@@ -102,10 +102,10 @@ pub fn mirrors(schema: &Json) -> Result<Vec<Mirror>, MirrorError> {
     let mut names: Vec<String> = collector.mirrors.iter().map(|mirror| mirror.header.to_ascii_lowercase()).collect();
     names.sort_unstable();
     for pair in names.windows(2) {
-        if let [first, second] = pair {
-            if first == second {
-                return Err(MirrorError::Duplicate { header: second.clone() });
-            }
+        if let [first, second] = pair
+            && first == second
+        {
+            return Err(MirrorError::Duplicate { header: second.clone() });
         }
     }
     Ok(collector.mirrors)

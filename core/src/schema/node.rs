@@ -11,10 +11,11 @@ use super::pattern::Pattern;
 /// Index of a node.
 pub(super) type NodeId = u32;
 
-/// All nodes of a schema, and what they share. The first node is the root.
+/// All nodes of a schema, and what they share.
 #[derive(Debug)]
 pub(super) struct Graph {
     nodes: Vec<Node>,
+    pub(super) root: NodeId,
     pub(super) patterns: Vec<Pattern>,
     /// Per resource, the nodes of its dynamic anchors, sorted by name. Empty if nothing refers dynamically.
     pub(super) dynamic_anchors: Vec<Vec<(Box<str>, NodeId)>>,
@@ -24,7 +25,29 @@ pub(super) struct Graph {
 
 impl Graph {
     pub(super) fn new(nodes: Vec<Node>, patterns: Vec<Pattern>) -> Self {
-        Self { nodes, patterns, dynamic_anchors: Vec::new(), recursive_anchors: Vec::new() }
+        Self { nodes, root: 0, patterns, dynamic_anchors: Vec::new(), recursive_anchors: Vec::new() }
+    }
+
+    /// Lets every node refer to what a plain reference stands for, instead of to the reference: one application
+    /// less, in steps and in depth. Where references depend on the way, the way matters and nothing is changed.
+    pub(super) fn skip_plain_references(&mut self) {
+        if self.is_dynamic() {
+            return;
+        }
+        let targets: Vec<NodeId> = (0..self.nodes.len() as NodeId).map(|id| self.end_of_references(id)).collect();
+        let end = |id: &mut NodeId| *id = targets.get(*id as usize).copied().unwrap_or(*id);
+        end(&mut self.root);
+        for node in &mut self.nodes {
+            node.for_each_id(end);
+        }
+    }
+
+    /// Where the references from `id` on end. They have been checked to have an end.
+    fn end_of_references(&self, mut id: NodeId) -> NodeId {
+        while let Some(next) = self.nodes.get(id as usize).and_then(Node::plain_reference) {
+            id = next;
+        }
+        id
     }
 
     #[inline]
@@ -80,6 +103,47 @@ impl Node {
             applied: Box::default(),
             unevaluated_items: None,
             unevaluated_properties: None,
+        }
+    }
+
+    /// The target, if the schema is a reference and nothing else.
+    fn plain_reference(&self) -> Option<NodeId> {
+        let [Applied::Ref(target)] = *self.applied else { return None };
+        let nothing_else = self.types == Types::ALL
+            && !self.never
+            && self.constants.is_empty()
+            && self.number.is_none()
+            && self.text.is_none()
+            && self.array.is_none()
+            && self.object.is_none()
+            && self.unevaluated_items.is_none()
+            && self.unevaluated_properties.is_none();
+        nothing_else.then_some(target)
+    }
+
+    fn for_each_id(&mut self, mut change: impl FnMut(&mut NodeId)) {
+        self.unevaluated_items.iter_mut().chain(&mut self.unevaluated_properties).for_each(&mut change);
+        for applied in &mut self.applied {
+            match applied {
+                Applied::AllOf(nodes) | Applied::AnyOf(nodes) | Applied::OneOf(nodes) => {
+                    nodes.iter_mut().for_each(&mut change);
+                }
+                Applied::Not(node) | Applied::Ref(node) => change(node),
+                Applied::If { test, then, otherwise } => {
+                    change(test);
+                    then.iter_mut().chain(otherwise).for_each(&mut change);
+                }
+                Applied::DynamicRef { fallback, .. } | Applied::RecursiveRef(fallback) => change(fallback),
+            }
+        }
+        if let Some(array) = &mut self.array {
+            array.prefix.iter_mut().chain(&mut array.rest).for_each(&mut change);
+            array.contains.iter_mut().for_each(|contains| change(&mut contains.node));
+        }
+        if let Some(object) = &mut self.object {
+            object.properties.iter_mut().chain(&mut object.dependent_schemas).for_each(|(_, node)| change(node));
+            object.patterns.iter_mut().for_each(|(_, node)| change(node));
+            object.additional.iter_mut().chain(&mut object.names).for_each(&mut change);
         }
     }
 
@@ -155,18 +219,21 @@ pub(super) struct Contains {
     pub(super) evaluates: bool,
 }
 
+/// Names of properties.
+pub(super) type Names = Box<[Box<str>]>;
+
 #[derive(Debug, Default)]
 pub(super) struct ObjectChecks {
     pub(super) min: Option<u64>,
     pub(super) max: Option<u64>,
-    pub(super) required: Box<[Box<str>]>,
+    pub(super) required: Names,
     /// Sorted by name.
     pub(super) properties: Box<[(Box<str>, NodeId)]>,
     /// Index into [`Graph::patterns`], and the schema of the properties that match it.
     pub(super) patterns: Box<[(u32, NodeId)]>,
     pub(super) additional: Option<NodeId>,
     pub(super) names: Option<NodeId>,
-    pub(super) dependent_required: Box<[(Box<str>, Box<[Box<str>]>)]>,
+    pub(super) dependent_required: Box<[(Box<str>, Names)]>,
     pub(super) dependent_schemas: Box<[(Box<str>, NodeId)]>,
 }
 

@@ -114,7 +114,7 @@ impl Decimal {
         let (value, modulus) = (u128::from(self.mantissa), u128::from(divisor.mantissa));
         let shift = i64::from(self.exponent) - i64::from(divisor.exponent);
         if shift >= 0 {
-            return value % modulus * power_of_ten(shift.unsigned_abs(), modulus) % modulus == 0;
+            return (value % modulus * power_of_ten(shift.unsigned_abs(), modulus)).is_multiple_of(modulus);
         }
         let scaled = u32::try_from(-shift).ok().and_then(|shift| 10_u128.checked_pow(shift));
         // A divisor too large to be written down is larger than the value.

@@ -383,6 +383,10 @@ impl Server {
     }
 
     pub(super) fn write(&mut self, frame: Bytes) {
+        // `Closed` is the last action.
+        if self.is_closed() {
+            return;
+        }
         self.queue.push_frame(frame.len(), Action::Write(frame));
     }
 
@@ -391,7 +395,9 @@ impl Server {
     }
 
     pub(super) fn say(&mut self, diagnostic: Diagnostic) {
-        self.queue.push(Action::Diagnostic(diagnostic));
+        if !self.is_closed() {
+            self.queue.push(Action::Diagnostic(diagnostic));
+        }
     }
 
     /// Says once that a deprecated feature is in use.

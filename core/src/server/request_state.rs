@@ -85,10 +85,7 @@ impl SealKeys {
     /// Keys of which `current`, thirty-two random bytes, seals.
     #[must_use]
     pub fn new(current: [u8; 32]) -> Self {
-        Self {
-            current: SealKey::new(current),
-            accepted: Vec::new(),
-        }
+        Self { current: SealKey::new(current), accepted: Vec::new() }
     }
 
     /// The same keys and `key`, which opens tokens but seals none.
@@ -99,17 +96,13 @@ impl SealKeys {
     }
 
     fn find(&self, id: &[u8]) -> Option<&SealKey> {
-        std::iter::once(&self.current)
-            .chain(&self.accepted)
-            .find(|key| key.id == id)
+        std::iter::once(&self.current).chain(&self.accepted).find(|key| key.id == id)
     }
 }
 
 impl fmt::Debug for SealKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SealKeys")
-            .field("accepted", &self.accepted.len())
-            .finish_non_exhaustive()
+        f.debug_struct("SealKeys").field("accepted", &self.accepted.len()).finish_non_exhaustive()
     }
 }
 
@@ -131,9 +124,7 @@ pub struct Binding<'a> {
 impl fmt::Debug for Binding<'_> {
     /// Which method, and nothing that a caller sent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Binding")
-            .field("method", &self.method)
-            .finish_non_exhaustive()
+        f.debug_struct("Binding").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
@@ -286,15 +277,12 @@ pub fn seal(
     random: [u8; SALT_BYTES],
     max_token_bytes: usize,
 ) -> Result<String, SealError> {
-    let too_large = SealError::TooLarge {
-        limit: max_token_bytes,
-    };
+    let too_large = SealError::TooLarge { limit: max_token_bytes };
     let sealed_bytes = max_sealed_bytes(max_token_bytes);
     if claims.state.len().saturating_add(claims.memo.len()) > sealed_bytes {
         return Err(too_large);
     }
-    let mut text =
-        payload::encode(claims, Digest::of(claims.binding.arguments)?).ok_or(too_large)?;
+    let mut text = payload::encode(claims, Digest::of(claims.binding.arguments)?).ok_or(too_large)?;
     if HEADER_BYTES + text.len() + TAG_BYTES > sealed_bytes {
         return Err(too_large);
     }
@@ -305,9 +293,7 @@ pub fn seal(
     token.extend_from_slice(&key.id);
     token.extend_from_slice(&salt);
     let (cipher, nonce) = key.cipher(&salt).ok_or(SealError::Cipher)?;
-    cipher
-        .encrypt_in_place(&nonce, &token, &mut text)
-        .map_err(|_| SealError::Cipher)?;
+    cipher.encrypt_in_place(&nonce, &token, &mut text).map_err(|_| SealError::Cipher)?;
     token.extend_from_slice(&text);
     Ok(URL_SAFE_NO_PAD.encode(token))
 }
@@ -355,27 +341,19 @@ pub fn open(
 
 fn decrypt(keys: &SealKeys, token: &str, max_token_bytes: usize) -> Result<Bytes, RefusedCause> {
     if token.len() > max_token_bytes {
-        return Err(RefusedCause::TooLarge {
-            limit: max_token_bytes,
-        });
+        return Err(RefusedCause::TooLarge { limit: max_token_bytes });
     }
     // Base64 without padding and without stray bits: each token has one spelling.
-    let mut token = URL_SAFE_NO_PAD
-        .decode(token)
-        .map_err(|_| RefusedCause::Malformed)?;
+    let mut token = URL_SAFE_NO_PAD.decode(token).map_err(|_| RefusedCause::Malformed)?;
     if token.len() < HEADER_BYTES + TAG_BYTES || token.first() != Some(&VERSION) {
         return Err(RefusedCause::Malformed);
     }
     let mut text = token.split_off(HEADER_BYTES);
-    let (id, salt) = token
-        .get(1..)
-        .and_then(|rest| rest.split_at_checked(KEY_ID_BYTES))
-        .ok_or(RefusedCause::Malformed)?;
+    let (id, salt) =
+        token.get(1..).and_then(|rest| rest.split_at_checked(KEY_ID_BYTES)).ok_or(RefusedCause::Malformed)?;
     let key = keys.find(id).ok_or(RefusedCause::UnknownKey)?;
     let (cipher, nonce) = key.cipher(salt).ok_or(RefusedCause::Tampered)?;
-    cipher
-        .decrypt_in_place(&nonce, &token, &mut text)
-        .map_err(|_| RefusedCause::Tampered)?;
+    cipher.decrypt_in_place(&nonce, &token, &mut text).map_err(|_| RefusedCause::Tampered)?;
     Ok(Bytes::from(text))
 }
 
@@ -411,19 +389,14 @@ impl SealKey {
         let mut material = [0; KEY_BYTES + NONCE_BYTES];
         expand(&self.derive, &[SEAL_LABEL, salt], &mut material);
         let (key, nonce) = material.split_at(KEY_BYTES);
-        Some((
-            Aes256Gcm::new_from_slice(key).ok()?,
-            Nonce::try_from(nonce).ok()?,
-        ))
+        Some((Aes256Gcm::new_from_slice(key).ok()?, Nonce::try_from(nonce).ok()?))
     }
 }
 
 /// Fills `out` from the key behind `derive`. The labels differ, and only the last part of `info` varies in
 /// length, so no two uses share an `info`.
 fn expand(derive: &Hkdf<Sha256>, info: &[&[u8]], out: &mut [u8]) {
-    derive
-        .expand_multi_info(info, out)
-        .expect("HKDF-SHA256 gives up to 8,160 bytes, and no use asks for more than 44");
+    derive.expand_multi_info(info, out).expect("HKDF-SHA256 gives up to 8,160 bytes, and no use asks for more than 44");
 }
 
 #[cfg(test)]

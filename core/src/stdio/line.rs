@@ -107,11 +107,7 @@ impl LineDecoder {
     /// A decoder for lines of up to `max_line` bytes, the newline not counted. Zero is taken as one.
     #[must_use]
     pub fn new(max_line: usize) -> Self {
-        Self {
-            max_line: max_line.max(1),
-            state: State::Start { matched: 0 },
-            chunks: VecDeque::new(),
-        }
+        Self { max_line: max_line.max(1), state: State::Start { matched: 0 }, chunks: VecDeque::new() }
     }
 
     /// The bytes that are held: the head of an unfinished line and chunks that [`next`](Self::next) has not
@@ -146,10 +142,7 @@ impl LineDecoder {
     /// # Errors
     /// [`LineError::TooLong`] once for each line past the bound, in its place among the lines;
     /// [`LineError::Flood`] once, and `None` for ever after.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "`None` asks for more bytes; it does not end an iteration"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "`None` asks for more bytes; it does not end an iteration")]
     pub fn next(&mut self) -> Option<Result<Bytes, LineError>> {
         loop {
             let step = match self.state {
@@ -201,10 +194,7 @@ impl LineDecoder {
             return Step::NeedInput;
         };
         let rest = BYTE_ORDER_MARK.iter().skip(matched);
-        let equal = rest
-            .zip(chunk.iter())
-            .take_while(|(mark, byte)| mark == byte)
-            .count();
+        let equal = rest.zip(chunk.iter()).take_while(|(mark, byte)| mark == byte).count();
         if matched + equal == BYTE_ORDER_MARK.len() {
             self.consume(equal);
             self.state = State::Line { head: Vec::new() };
@@ -228,11 +218,7 @@ impl LineDecoder {
             return Step::NeedInput;
         };
         // A carriage return may follow the longest line, and the newline that follows it must be in sight.
-        let sight = self
-            .max_line
-            .saturating_add(2)
-            .saturating_sub(head.len())
-            .min(chunk.len());
+        let sight = self.max_line.saturating_add(2).saturating_sub(head.len()).min(chunk.len());
         let window = chunk.get(..sight).unwrap_or_default();
         if let Some(length) = memchr(NEWLINE, window) {
             let line = if head.is_empty() {
@@ -250,11 +236,7 @@ impl LineDecoder {
         }
         let length = head.len() + sight;
         let last = window.last().copied();
-        if length
-            > self
-                .max_line
-                .saturating_add(usize::from(last == Some(CARRIAGE_RETURN)))
-        {
+        if length > self.max_line.saturating_add(usize::from(last == Some(CARRIAGE_RETURN))) {
             self.consume(sight);
             self.state = State::Discarding { seen: length };
             return Step::Failed(self.too_long());
@@ -270,11 +252,7 @@ impl LineDecoder {
             return Step::NeedInput;
         };
         // The first byte past the limit is in sight, so that a newline exactly there still ends the line.
-        let sight = self
-            .flood_limit()
-            .saturating_add(1)
-            .saturating_sub(seen)
-            .min(chunk.len());
+        let sight = self.flood_limit().saturating_add(1).saturating_sub(seen).min(chunk.len());
         let window = chunk.get(..sight).unwrap_or_default();
         if let Some(length) = memchr(NEWLINE, window) {
             self.consume(length + 1);
@@ -318,15 +296,11 @@ impl LineDecoder {
     }
 
     fn flood(&self) -> LineError {
-        LineError::Flood {
-            limit: self.flood_limit(),
-        }
+        LineError::Flood { limit: self.flood_limit() }
     }
 
     fn too_long(&self) -> LineError {
-        LineError::TooLong {
-            limit: self.max_line,
-        }
+        LineError::TooLong { limit: self.max_line }
     }
 }
 

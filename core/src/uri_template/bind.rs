@@ -13,10 +13,7 @@ type PairsOf = Vec<(bool, Span, Span)>;
 /// The values that `captures` give; `None` if a value is not UTF-8, a name occurs twice, or two occurrences of a
 /// variable disagree.
 pub(super) fn bind(parts: &[Part], units: &[Unit], captures: &[Capture]) -> Option<Bindings> {
-    let mut binder = Binder {
-        units,
-        bound: BTreeMap::new(),
-    };
+    let mut binder = Binder { units, bound: BTreeMap::new() };
     let mut pairs: BTreeMap<(usize, usize), PairsOf> = BTreeMap::new();
     for capture in captures {
         let Some(Part::Expression(expression)) = parts.get(capture.part) else {
@@ -24,43 +21,21 @@ pub(super) fn bind(parts: &[Part], units: &[Unit], captures: &[Capture]) -> Opti
         };
         match &capture.found {
             Found::Values { variables, span } => {
-                binder.values(
-                    expression.operator,
-                    expression.variables.get(variables.clone())?,
-                    span,
-                )?;
+                binder.values(expression.operator, expression.variables.get(variables.clone())?, span)?;
             }
-            Found::Pair {
-                variable,
-                exact,
-                name,
-                value,
-            } => {
+            Found::Pair { variable, exact, name, value } => {
                 let pair = (*exact, name.clone(), value.clone());
-                pairs
-                    .entry((capture.part, *variable))
-                    .or_default()
-                    .push(pair);
+                pairs.entry((capture.part, *variable)).or_default().push(pair);
             }
         }
     }
     for ((part, variable), pairs) in pairs {
-        let Some(Part::Expression(Expression {
-            operator,
-            variables,
-        })) = parts.get(part)
-        else {
+        let Some(Part::Expression(Expression { operator, variables })) = parts.get(part) else {
             continue;
         };
         binder.pairs(*operator, variables.get(variable)?, &pairs)?;
     }
-    Some(
-        binder
-            .bound
-            .into_iter()
-            .map(|(name, bound)| (name, bound.value))
-            .collect(),
-    )
+    Some(binder.bound.into_iter().map(|(name, bound)| (name, bound.value)).collect())
 }
 
 struct Binder<'a> {
@@ -108,9 +83,7 @@ impl<'a> Binder<'a> {
             let items = pairs.iter().map(|(_, _, value)| self.decode(value));
             Value::List(items.collect::<Option<_>>()?)
         } else {
-            let members = pairs
-                .iter()
-                .map(|(_, name, value)| Some((self.decode(name)?, self.decode(value)?)));
+            let members = pairs.iter().map(|(_, name, value)| Some((self.decode(name)?, self.decode(value)?)));
             Value::Map(members.collect::<Option<_>>()?)
         };
         self.insert(variable, value)
@@ -137,9 +110,7 @@ impl<'a> Binder<'a> {
             Some((piece.start..equals, equals + 1..piece.end))
         };
         if let Some(members) = pieces.iter().map(member).collect::<Option<Vec<_>>>() {
-            let members = members
-                .iter()
-                .map(|(name, value)| Some((self.decode(name)?, self.decode(value)?)));
+            let members = members.iter().map(|(name, value)| Some((self.decode(name)?, self.decode(value)?)));
             return members.collect::<Option<_>>().map(Value::Map);
         }
         let items = pieces.iter().map(|piece| self.decode(piece));
@@ -150,13 +121,11 @@ impl<'a> Binder<'a> {
     fn cut(&self, span: &Span, separator: u8) -> Vec<Span> {
         let mut start = span.start;
         let units = self.units.get(span.clone()).unwrap_or_default();
-        let pieces = units
-            .split(|unit| *unit == Unit::Raw(separator))
-            .map(|piece| {
-                let cut = start..start + piece.len();
-                start = cut.end + 1;
-                cut
-            });
+        let pieces = units.split(|unit| *unit == Unit::Raw(separator)).map(|piece| {
+            let cut = start..start + piece.len();
+            start = cut.end + 1;
+            cut
+        });
         pieces.collect()
     }
 
@@ -166,10 +135,7 @@ impl<'a> Binder<'a> {
 
     /// Binds `variable`, or compares with the value that it has.
     fn insert(&mut self, variable: &'a Variable, value: Value) -> Option<()> {
-        let new = Bound {
-            value,
-            prefix: variable.prefix(),
-        };
+        let new = Bound { value, prefix: variable.prefix() };
         let Some(old) = self.bound.get_mut(variable.name.as_str()) else {
             self.bound.insert(&variable.name, new);
             return Some(());
@@ -191,9 +157,7 @@ impl Bound {
     fn agrees_with(&self, other: &Self) -> bool {
         match (&self.value, &other.value, other.prefix) {
             (whole, same, None) => whole == same,
-            (Value::Text(whole), Value::Text(prefix), Some(length)) => {
-                whole.chars().take(length).eq(prefix.chars())
-            }
+            (Value::Text(whole), Value::Text(prefix), Some(length)) => whole.chars().take(length).eq(prefix.chars()),
             _ => false,
         }
     }

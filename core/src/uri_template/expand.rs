@@ -38,27 +38,14 @@ pub(super) fn expand(parts: &[Part], values: &Bindings) -> Result<String, Expand
 }
 
 fn check_length(out: &str) -> Result<(), ExpandError> {
-    if out.len() > MAX_URI_BYTES {
-        Err(ExpandError::TooLong {
-            limit: MAX_URI_BYTES,
-        })
-    } else {
-        Ok(())
-    }
+    if out.len() > MAX_URI_BYTES { Err(ExpandError::TooLong { limit: MAX_URI_BYTES }) } else { Ok(()) }
 }
 
-fn write_expression(
-    out: &mut String,
-    expression: &Expression,
-    values: &Bindings,
-) -> Result<(), ExpandError> {
+fn write_expression(out: &mut String, expression: &Expression, values: &Bindings) -> Result<(), ExpandError> {
     let operator = expression.operator;
     let mut before = operator.first();
     for variable in &expression.variables {
-        let Some(value) = values
-            .get(&variable.name)
-            .filter(|value| !value.is_undefined())
-        else {
+        let Some(value) = values.get(&variable.name).filter(|value| !value.is_undefined()) else {
             continue;
         };
         out.extend(before.map(char::from));
@@ -66,21 +53,13 @@ fn write_expression(
         match value {
             Value::Text(text) => write_text(out, operator, variable, text),
             Value::List(_) | Value::Map(_) if variable.prefix().is_some() => {
-                return Err(ExpandError::PrefixOfComposite {
-                    name: variable.name.clone(),
-                });
+                return Err(ExpandError::PrefixOfComposite { name: variable.name.clone() });
             }
-            Value::List(items) if variable.explodes() => {
-                write_items(out, operator, variable, items)?
-            }
+            Value::List(items) if variable.explodes() => write_items(out, operator, variable, items)?,
             Value::Map(members) if variable.explodes() => write_members(out, operator, members)?,
-            Value::List(items) => {
-                write_joined(out, operator, variable, items.iter().map(String::as_str))?
-            }
+            Value::List(items) => write_joined(out, operator, variable, items.iter().map(String::as_str))?,
             Value::Map(members) => {
-                let texts = members
-                    .iter()
-                    .flat_map(|(name, text)| [name.as_str(), text.as_str()]);
+                let texts = members.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);
                 write_joined(out, operator, variable, texts)?;
             }
         }
@@ -122,12 +101,7 @@ fn write_joined<'a>(
     Ok(())
 }
 
-fn write_items(
-    out: &mut String,
-    operator: Operator,
-    variable: &Variable,
-    items: &[String],
-) -> Result<(), ExpandError> {
+fn write_items(out: &mut String, operator: Operator, variable: &Variable, items: &[String]) -> Result<(), ExpandError> {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             out.push(char::from(operator.separator()));
@@ -142,11 +116,7 @@ fn write_items(
     Ok(())
 }
 
-fn write_members(
-    out: &mut String,
-    operator: Operator,
-    members: &[(String, String)],
-) -> Result<(), ExpandError> {
+fn write_members(out: &mut String, operator: Operator, members: &[(String, String)]) -> Result<(), ExpandError> {
     for (index, (name, text)) in members.iter().enumerate() {
         if index > 0 {
             out.push(char::from(operator.separator()));
@@ -180,8 +150,8 @@ fn encode(out: &mut String, text: &str, reserved: bool) {
     for (offset, character) in text.char_indices() {
         let keep = match character {
             'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '.' | '_' | '~' => true,
-            ':' | '/' | '?' | '#' | '[' | ']' | '@' | '!' | '$' | '&' | '\'' | '(' | ')' | '*'
-            | '+' | ',' | ';' | '=' => reserved,
+            ':' | '/' | '?' | '#' | '[' | ']' | '@' | '!' | '$' | '&' | '\'' | '(' | ')' | '*' | '+' | ',' | ';'
+            | '=' => reserved,
             '%' => reserved && text.get(offset..).and_then(unit::octet).is_some(),
             _ => false,
         };
@@ -189,12 +159,7 @@ fn encode(out: &mut String, text: &str, reserved: bool) {
             out.push(character);
         } else {
             let mut buffer = [0; 4];
-            out.extend(
-                character
-                    .encode_utf8(&mut buffer)
-                    .bytes()
-                    .map(percent_encode_byte),
-            );
+            out.extend(character.encode_utf8(&mut buffer).bytes().map(percent_encode_byte));
         }
         // A value may be of any length; what is beyond the bound need not be written to be seen.
         if out.len() > MAX_URI_BYTES {
@@ -208,10 +173,7 @@ fn encode(out: &mut String, text: &str, reserved: bool) {
 fn prefix(text: &str, length: usize, reserved: bool) -> &str {
     let mut count = 0;
     for (offset, character) in text.char_indices() {
-        let triplet = text
-            .get(offset..)
-            .filter(|_| reserved && character == '%')
-            .and_then(unit::octet);
+        let triplet = text.get(offset..).filter(|_| reserved && character == '%').and_then(unit::octet);
         // The digits of a triplet come by as characters of their own.
         let inside = reserved && in_triplet(text, offset);
         let continuation = triplet.is_some_and(|octet| octet & 0xC0 == 0x80);

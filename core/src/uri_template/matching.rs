@@ -34,12 +34,7 @@ pub(super) enum Found {
     /// The values of `variables` of the part, with separators but without what stands before the first.
     Values { variables: Span, span: Span },
     /// One named value. The name is the variable's if it is `exact`; else the variable takes any name.
-    Pair {
-        variable: usize,
-        exact: bool,
-        name: Span,
-        value: Span,
-    },
+    Pair { variable: usize, exact: bool, name: Span, value: Span },
 }
 
 /// The raw characters at which a name or a value ends.
@@ -133,9 +128,7 @@ impl Places {
     }
 
     fn has(&self, place: usize) -> bool {
-        self.0
-            .get(place / 64)
-            .is_some_and(|word| word >> (place % 64) & 1 == 1)
+        self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
     fn is_empty(&self) -> bool {
@@ -189,10 +182,7 @@ impl Program {
     pub(super) fn run(&self, units: &[Unit]) -> Option<Vec<Capture>> {
         let mut end = Places::new(units.len());
         end.add(units.len());
-        let mut searches = vec![Search {
-            starts: end,
-            ends: None,
-        }];
+        let mut searches = vec![Search { starts: end, ends: None }];
         for element in self.0.iter().rev() {
             let search = element.search(units, &searches.last()?.starts);
             if search.starts.is_empty() {
@@ -225,34 +215,17 @@ fn compile(elements: &mut Vec<Element>, part: usize, expression: &Expression, co
         Operator::Label | Operator::Path | Operator::Simple => Stops::new(b"/?#").and(context),
     };
     if let (true, Some(first)) = (operator.named(), operator.first()) {
-        elements.push(Element::Pairs(Pairs::new(
-            part,
-            first,
-            operator.separator(),
-            stops,
-            variables,
-        )));
+        elements.push(Element::Pairs(Pairs::new(part, first, operator.separator(), stops, variables)));
         return;
     }
     let run = |variables: Span, max: Option<usize>| {
-        Element::Run(Run {
-            part,
-            variables,
-            marker: operator.first(),
-            stops,
-            max: max.unwrap_or(usize::MAX),
-        })
+        Element::Run(Run { part, variables, marker: operator.first(), stops, max: max.unwrap_or(usize::MAX) })
     };
     match variables.as_slice() {
         [variable] => elements.push(run(0..1, variable.prefix())),
         // Segments are cut by the walk, so that the number of variables bounds their number.
         several if operator == Operator::Path && !explodes => {
-            elements.extend(
-                several
-                    .iter()
-                    .enumerate()
-                    .map(|(i, variable)| run(i..i + 1, variable.prefix())),
-            );
+            elements.extend(several.iter().enumerate().map(|(i, variable)| run(i..i + 1, variable.prefix())));
         }
         several => elements.push(run(0..several.len(), None)),
     }
@@ -262,15 +235,9 @@ impl Element {
     /// The places from which this element leads to one of `next`.
     fn search(&self, units: &[Unit], next: &Places) -> Search {
         match self {
-            Self::Literal(text) => Search {
-                starts: text.search(units, next),
-                ends: None,
-            },
+            Self::Literal(text) => Search { starts: text.search(units, next), ends: None },
             Self::Pairs(pairs) => pairs.search(units, next),
-            Self::Run(run) => Search {
-                starts: run.search(units, next),
-                ends: None,
-            },
+            Self::Run(run) => Search { starts: run.search(units, next), ends: None },
         }
     }
 
@@ -289,14 +256,8 @@ impl Element {
             Self::Run(run) => Some(match run.take(units, place, next) {
                 Some(span) => {
                     let end = span.end;
-                    let found = Found::Values {
-                        variables: run.variables.clone(),
-                        span,
-                    };
-                    captures.push(Capture {
-                        part: run.part,
-                        found,
-                    });
+                    let found = Found::Values { variables: run.variables.clone(), span };
+                    captures.push(Capture { part: run.part, found });
                     end
                 }
                 None => place,
@@ -307,10 +268,7 @@ impl Element {
 
 impl Text {
     fn new(units: &[Unit]) -> Self {
-        let mut text = Self {
-            units: units.to_vec(),
-            borders: vec![0; 2],
-        };
+        let mut text = Self { units: units.to_vec(), borders: vec![0; 2] };
         let mut border = 0;
         for unit in units.iter().skip(1) {
             border = text.extend(border, *unit);
@@ -353,20 +311,12 @@ impl Run {
         let mut good_behind = None;
         for place in (0..=units.len()).rev() {
             let unit = units.get(place);
-            let end = if unit.is_some_and(|unit| self.stops.allow(*unit)) {
-                end_behind
-            } else {
-                place
-            };
+            let end = if unit.is_some_and(|unit| self.stops.allow(*unit)) { end_behind } else { place };
             let reaches = |start: usize, end: usize| {
-                good_behind
-                    .is_some_and(|good: usize| good <= end.min(start.saturating_add(self.max)))
+                good_behind.is_some_and(|good: usize| good <= end.min(start.saturating_add(self.max)))
             };
             let found = match self.marker {
-                Some(marker) => {
-                    next.has(place)
-                        || (unit == Some(&Unit::Raw(marker)) && reaches(place + 1, end_behind))
-                }
+                Some(marker) => next.has(place) || (unit == Some(&Unit::Raw(marker)) && reaches(place + 1, end_behind)),
                 // Not empty: the first good place must lie behind this one.
                 None => reaches(place, end),
             };
@@ -395,13 +345,7 @@ impl Run {
 }
 
 impl Pairs {
-    fn new(
-        part: usize,
-        first: u8,
-        separator: u8,
-        value_stops: Stops,
-        variables: &[Variable],
-    ) -> Self {
+    fn new(part: usize, first: u8, separator: u8, value_stops: Stops, variables: &[Variable]) -> Self {
         let mut names: Vec<(Vec<Unit>, usize)> = variables
             .iter()
             .enumerate()
@@ -416,10 +360,7 @@ impl Pairs {
             value_stops,
             names,
             repeats: variables.iter().map(Variable::explodes).collect(),
-            max: variables
-                .iter()
-                .map(|variable| variable.prefix().unwrap_or(usize::MAX))
-                .collect(),
+            max: variables.iter().map(|variable| variable.prefix().unwrap_or(usize::MAX)).collect(),
             any: variables.iter().position(Variable::explodes),
         }
     }
@@ -459,10 +400,7 @@ impl Pairs {
                 *first = if ends_here { place } else { first_behind };
             }
         }
-        Search {
-            starts,
-            ends: Some(ends),
-        }
+        Search { starts, ends: Some(ends) }
     }
 
     fn walk(
@@ -489,15 +427,7 @@ impl Pairs {
                 seen.push(variable);
             }
             place = value.end;
-            captures.push(Capture {
-                part: self.part,
-                found: Found::Pair {
-                    variable,
-                    exact,
-                    name,
-                    value,
-                },
-            });
+            captures.push(Capture { part: self.part, found: Found::Pair { variable, exact, name, value } });
             opener = self.separator;
         }
         Some(place)
@@ -516,9 +446,7 @@ impl Pairs {
         let rest = units.get(start..)?;
         let exact = self.names.iter().filter(|(name, _)| rest.starts_with(name));
         let exact = exact.map(|(name, variable)| (*variable, true, start + name.len()));
-        let any = self
-            .any
-            .map(|variable| (variable, false, run_end(units, start, self.name_stops)));
+        let any = self.any.map(|variable| (variable, false, run_end(units, start, self.name_stops)));
         let any = any.filter(|(.., end)| *end > start);
         exact.chain(any).find_map(|(variable, exact, name_end)| {
             if units.get(name_end) == Some(&Unit::Raw(b'=')) {

@@ -166,19 +166,12 @@ impl Operator {
 
     /// Whether values are written with the names of their variables.
     pub(super) const fn named(self) -> bool {
-        matches!(
-            self,
-            Self::Parameter | Self::Query | Self::QueryContinuation
-        )
+        matches!(self, Self::Parameter | Self::Query | Self::QueryContinuation)
     }
 
     /// What stands between a name and an empty value.
     pub(super) const fn if_empty(self) -> &'static str {
-        if matches!(self, Self::Query | Self::QueryContinuation) {
-            "="
-        } else {
-            ""
-        }
+        if matches!(self, Self::Query | Self::QueryContinuation) { "=" } else { "" }
     }
 
     /// Whether reserved characters and triplets of a value stay as they are.
@@ -189,9 +182,7 @@ impl Operator {
 
 pub(super) fn parse(text: &str) -> Result<Vec<Part>, TemplateError> {
     if text.len() > MAX_TEMPLATE_BYTES {
-        return Err(TemplateError::TooLong {
-            limit: MAX_TEMPLATE_BYTES,
-        });
+        return Err(TemplateError::TooLong { limit: MAX_TEMPLATE_BYTES });
     }
     let mut parts = Vec::new();
     let (mut expressions, mut variables) = (0, 0);
@@ -204,11 +195,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Part>, TemplateError> {
         }
         let at = at + literal.len();
         let Some(body) = tail.strip_prefix('{') else {
-            return if tail.is_empty() {
-                Ok(parts)
-            } else {
-                Err(TemplateError::Unopened { at })
-            };
+            return if tail.is_empty() { Ok(parts) } else { Err(TemplateError::Unopened { at }) };
         };
         let (body, after) = body.split_once('}').ok_or(TemplateError::Unclosed { at })?;
         if body.contains('{') {
@@ -218,14 +205,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Part>, TemplateError> {
         expressions += 1;
         variables += expression.variables.len();
         if expressions > MAX_EXPRESSIONS {
-            return Err(TemplateError::TooManyExpressions {
-                limit: MAX_EXPRESSIONS,
-            });
+            return Err(TemplateError::TooManyExpressions { limit: MAX_EXPRESSIONS });
         }
         if variables > MAX_VARIABLES {
-            return Err(TemplateError::TooManyVariables {
-                limit: MAX_VARIABLES,
-            });
+            return Err(TemplateError::TooManyVariables { limit: MAX_VARIABLES });
         }
         parts.push(Part::Expression(expression));
         rest = after;
@@ -260,12 +243,7 @@ fn parse_literal(text: &str, start: usize) -> Result<Literal, TemplateError> {
             expanded.push(character);
         } else {
             let mut buffer = [0; 4];
-            expanded.extend(
-                character
-                    .encode_utf8(&mut buffer)
-                    .bytes()
-                    .map(percent_encode_byte),
-            );
+            expanded.extend(character.encode_utf8(&mut buffer).bytes().map(percent_encode_byte));
         }
     }
     let units = unit::split(text).ok_or(TemplateError::Literal { at: start })?;
@@ -275,8 +253,7 @@ fn parse_literal(text: &str, start: usize) -> Result<Literal, TemplateError> {
 /// The `ucschar` and `iprivate` of RFC 3987: no controls, no noncharacters, no specials, no tags.
 fn is_iri_character(character: char) -> bool {
     let code = u32::from(character);
-    !matches!(code, 0..=0x9F | 0xFDD0..=0xFDEF | 0xFFF0..=0xFFFF | 0xE_0000..=0xE_0FFF)
-        && code & 0xFFFE != 0xFFFE
+    !matches!(code, 0..=0x9F | 0xFDD0..=0xFDEF | 0xFFF0..=0xFFFF | 0xE_0000..=0xE_0FFF) && code & 0xFFFE != 0xFFFE
 }
 
 fn parse_expression(body: &str, start: usize) -> Result<Expression, TemplateError> {
@@ -300,10 +277,7 @@ fn parse_expression(body: &str, start: usize) -> Result<Expression, TemplateErro
         variables.push(parse_variable(text, at)?);
         at += text.len() + 1;
     }
-    Ok(Expression {
-        operator,
-        variables,
-    })
+    Ok(Expression { operator, variables })
 }
 
 fn parse_variable(text: &str, at: usize) -> Result<Variable, TemplateError> {
@@ -318,10 +292,7 @@ fn parse_variable(text: &str, at: usize) -> Result<Variable, TemplateError> {
         _ => modifier.strip_prefix(':').and_then(parse_prefix),
     };
     let modifier = modifier.ok_or(TemplateError::Modifier { at: at + length })?;
-    Ok(Variable {
-        name: name.to_owned(),
-        modifier,
-    })
+    Ok(Variable { name: name.to_owned(), modifier })
 }
 
 /// How much of `text` is a name: letters, digits, `_` and triplets, with single dots between them.

@@ -108,12 +108,7 @@ impl Bindings {
 
 impl<N: Into<String>, V: Into<Value>> FromIterator<(N, V)> for Bindings {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(values: I) -> Self {
-        Self(
-            values
-                .into_iter()
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-        )
+        Self(values.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }
 

@@ -243,7 +243,7 @@ fn calls_wait_for_the_connection() {
     let mut limits = crate::limits::Limits::default();
     limits.calls = 3;
     let mut driver = Driver::new(config().connect(Connect::Legacy).limits(limits));
-    let list = driver.call(Request::list(List::Tools, None));
+    driver.call(Request::list(List::Tools, None));
     driver.client.connect(driver.now).unwrap();
     let request = driver.frame();
     driver.call(Request::ping());
@@ -259,7 +259,6 @@ fn calls_wait_for_the_connection() {
     assert_eq!(driver.frame()["method"], "resources/read");
     driver.connected();
     driver.quiet();
-    let _ = list;
 }
 
 /// Calls that wait run on their own clocks, and end with the attempt.
@@ -273,8 +272,8 @@ fn waiting_calls_time_out_and_end() {
     assert_eq!(driver.done(call).unwrap_err(), CallError::TimedOut { kind: TimeoutKind::Idle });
     driver.quiet();
     driver.pass(seconds(59));
-    assert_eq!(driver.done(other).unwrap_err(), CallError::TimedOut { kind: TimeoutKind::Idle });
-    assert!(matches!(driver.event(), Action::Closed(_)));
+    assert_eq!(driver.done(other).unwrap_err(), CallError::Disconnected);
+    assert!(matches!(driver.event(), Action::Closed(Closed::NotConnected(ConnectError::TimedOut))));
 }
 
 /// Discovery can be had on its own, before connecting.

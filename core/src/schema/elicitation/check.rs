@@ -104,10 +104,10 @@ fn text_problem(field: &StringField, text: &str) -> Found {
     if let Some(max) = field.max_length.filter(|max| length > *max) {
         return Some(("maxLength", format!("expected at most {max} characters")));
     }
-    if let Some(format) = &field.format {
-        if !format::holds(format, text) {
-            return Some(("format", format!("expected {}", format::describe(format))));
-        }
+    if let Some(format) = &field.format
+        && !format::holds(format, text)
+    {
+        return Some(("format", format!("expected {}", format::describe(format))));
     }
     match &field.pattern {
         Some(pattern) if !matches_pattern(pattern, text) => {
@@ -129,15 +129,15 @@ fn number_problem(field: &NumberField, value: &Value) -> Found {
     if field.integer && !is_integer(number) {
         return Some(("type", "expected type integer".to_owned()));
     }
-    if let Some(Value::Number(min)) = &field.minimum {
-        if compare(number, min).is_lt() {
-            return Some(("minimum", format!("expected at least {min}")));
-        }
+    if let Some(Value::Number(min)) = &field.minimum
+        && compare(number, min).is_lt()
+    {
+        return Some(("minimum", format!("expected at least {min}")));
     }
-    if let Some(Value::Number(max)) = &field.maximum {
-        if compare(number, max).is_gt() {
-            return Some(("maximum", format!("expected at most {max}")));
-        }
+    if let Some(Value::Number(max)) = &field.maximum
+        && compare(number, max).is_gt()
+    {
+        return Some(("maximum", format!("expected at most {max}")));
     }
     None
 }

@@ -79,10 +79,10 @@ fn check_field(name: &str, field: &Field) -> Result<(), ElicitationError> {
                     return invalid(member, "a number");
                 }
             }
-            if let (Some(Value::Number(min)), Some(Value::Number(max))) = (minimum, maximum) {
-                if compare(min, max).is_gt() {
-                    return invalid("maximum", "at least minimum");
-                }
+            if let (Some(Value::Number(min)), Some(Value::Number(max))) = (minimum, maximum)
+                && compare(min, max).is_gt()
+            {
+                return invalid("maximum", "at least minimum");
             }
         }
         Field::Choice(ChoiceField { options, .. }) => check_options(name, options)?,

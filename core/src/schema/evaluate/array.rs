@@ -27,11 +27,12 @@ impl<'g> Evaluation<'g> {
         if let Some(contains) = &checks.contains {
             matches &= self.contains(contains, items, seen)?;
         }
-        if checks.unique && self.goes_on(matches) {
-            if let Some((earlier, later)) = duplicates(items, &mut self.steps)? {
-                self.report("uniqueItems", || format!("expected different items, [{earlier}] and [{later}] are equal"));
-                matches = false;
-            }
+        if checks.unique
+            && self.goes_on(matches)
+            && let Some((earlier, later)) = duplicates(items, &mut self.steps)?
+        {
+            self.report("uniqueItems", || format!("expected different items, [{earlier}] and [{later}] are equal"));
+            matches = false;
         }
         Ok(matches)
     }

@@ -30,7 +30,7 @@ use super::problem::{Path, Problem};
 use super::steps::{Exhausted, Steps};
 
 /// Schemas applied within schemas. A value of the default depth fits several times.
-pub(super) const DEPTH: usize = 512;
+pub(super) const DEPTH: usize = 320;
 
 /// One validation.
 pub(super) struct Evaluation<'g> {
@@ -66,13 +66,13 @@ impl<'g> Evaluation<'g> {
 
     /// Whether `value` matches.
     pub(super) fn matches(&mut self, value: &Value) -> Result<bool, Exhausted> {
-        self.apply(ROOT, value, None)
+        self.apply(self.graph.root, value, None)
     }
 
     /// The first `limit` problems of a value that does not match, as far as the steps go.
     pub(super) fn collect(mut self, value: &Value, limit: usize) -> Collected {
         self.problems = Some(Problems { found: Vec::new(), limit: limit.max(1) });
-        let verdict = self.apply(ROOT, value, None);
+        let verdict = self.apply(self.graph.root, value, None);
         let Problems { found, limit } = self.problems.take().unwrap_or(Problems { found: Vec::new(), limit });
         let mut complete = verdict.is_ok() && found.len() < limit;
         let mut problems = found;
@@ -349,10 +349,10 @@ impl<'g> Evaluation<'g> {
     }
 
     fn report(&mut self, keyword: &'static str, message: impl FnOnce() -> String) {
-        if let Some(problems) = &mut self.problems {
-            if problems.found.len() < problems.limit {
-                problems.found.push(Problem::new(&self.path, keyword, message()));
-            }
+        if let Some(problems) = &mut self.problems
+            && problems.found.len() < problems.limit
+        {
+            problems.found.push(Problem::new(&self.path, keyword, message()));
         }
     }
 
@@ -377,6 +377,3 @@ impl<'g> Evaluation<'g> {
         result
     }
 }
-
-/// The node of the document itself.
-const ROOT: NodeId = 0;

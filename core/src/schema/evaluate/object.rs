@@ -116,11 +116,11 @@ impl<'g> Evaluation<'g> {
                 return Ok((false, false));
             }
         }
-        if let Ok(at) = checks.properties.binary_search_by(|(property, _)| (**property).cmp(name)) {
-            if let Some((_, node)) = checks.properties.get(at) {
-                evaluated = true;
-                matches &= self.apply(*node, value, None)?;
-            }
+        if let Ok(at) = checks.properties.binary_search_by(|(property, _)| (**property).cmp(name))
+            && let Some((_, node)) = checks.properties.get(at)
+        {
+            evaluated = true;
+            matches &= self.apply(*node, value, None)?;
         }
         for (pattern, node) in &checks.patterns {
             if !self.goes_on(matches) {

@@ -59,11 +59,11 @@ impl<'g> Evaluation<'g> {
                 matches = false;
             }
         }
-        if let Some(divisor) = &checks.multiple_of {
-            if !divisor.divides(value) {
-                self.report("multipleOf", || format!("expected a multiple of {}", divisor.number));
-                matches = false;
-            }
+        if let Some(divisor) = &checks.multiple_of
+            && !divisor.divides(value)
+        {
+            self.report("multipleOf", || format!("expected a multiple of {}", divisor.number));
+            matches = false;
         }
         matches
     }
@@ -85,12 +85,12 @@ impl<'g> Evaluation<'g> {
         if !self.goes_on(matches) {
             return Ok(false);
         }
-        if let Some(pattern) = checks.pattern.and_then(|id| self.graph.patterns.get(id as usize)) {
-            if !pattern.is_match(value, &mut self.steps)? {
-                let source = || shortened(pattern.source(), SHOWN_PATTERN);
-                self.report("pattern", || format!("expected a match of the pattern {}", source()));
-                matches = false;
-            }
+        if let Some(pattern) = checks.pattern.and_then(|id| self.graph.patterns.get(id as usize))
+            && !pattern.is_match(value, &mut self.steps)?
+        {
+            let source = || shortened(pattern.source(), SHOWN_PATTERN);
+            self.report("pattern", || format!("expected a match of the pattern {}", source()));
+            matches = false;
         }
         Ok(matches)
     }

@@ -20,10 +20,10 @@ pub(super) enum Ast {
     Empty,
     /// One character of a set.
     Set(ClassUnicode),
-    Concat(Vec<Ast>),
-    Alternatives(Vec<Ast>),
+    Concat(Vec<Self>),
+    Alternatives(Vec<Self>),
     Repeat {
-        inner: Box<Ast>,
+        inner: Box<Self>,
         min: u32,
         max: Option<u32>,
     },
@@ -31,7 +31,7 @@ pub(super) enum Ast {
     Look {
         ahead: bool,
         negated: bool,
-        inner: Box<Ast>,
+        inner: Box<Self>,
     },
 }
 
@@ -352,10 +352,11 @@ impl Parser {
         let high = self.hex(4)?;
         if (0xD800..0xDC00).contains(&high) {
             let start = self.at;
-            if self.eat('\\') && self.eat('u') {
-                if let Ok(low @ 0xDC00..=0xDFFF) = self.hex(4) {
-                    return Ok(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
-                }
+            if self.eat('\\')
+                && self.eat('u')
+                && let Ok(low @ 0xDC00..=0xDFFF) = self.hex(4)
+            {
+                return Ok(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
             }
             self.at = start;
         }
@@ -500,10 +501,10 @@ fn add_range(set: &mut ClassUnicode, low: u32, high: u32) {
     let below = (low, high.min(0xD7FF));
     let above = (low.max(0xE000), high);
     for (low, high) in [below, above] {
-        if low <= high {
-            if let (Some(low), Some(high)) = (char::from_u32(low), char::from_u32(high)) {
-                set.push(ClassUnicodeRange::new(low, high));
-            }
+        if low <= high
+            && let (Some(low), Some(high)) = (char::from_u32(low), char::from_u32(high))
+        {
+            set.push(ClassUnicodeRange::new(low, high));
         }
     }
 }

@@ -42,10 +42,11 @@ impl Matcher<'_> {
             following.clear();
             self.visit(1 + current.list.len() as u64)?;
             for id in &current.list {
-                if let State::Set { set, next } = self.program.state(*id) {
-                    if self.program.set_contains(set, c) && self.reach(&mut following, next, at)? {
-                        return Ok(true);
-                    }
+                if let State::Set { set, next } = self.program.state(*id)
+                    && self.program.set_contains(set, c)
+                    && self.reach(&mut following, next, at)?
+                {
+                    return Ok(true);
                 }
             }
             if !anchored && self.reach(&mut following, start, at)? {

@@ -50,19 +50,8 @@ fn cause(result: Result<Opened, Refused>) -> Option<RefusedCause> {
 #[test]
 fn what_was_sealed_comes_back() {
     let arguments = json(r#"{"amount":"12","to":"eve"}"#);
-    let token = seal(
-        &keys(),
-        &claims(binding(&arguments), b"{\"step\":1}"),
-        [1; 32],
-        LIMIT,
-    )
-    .expect("sealed");
-    assert!(
-        token
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'),
-        "{token}"
-    );
+    let token = seal(&keys(), &claims(binding(&arguments), b"{\"step\":1}"), [1; 32], LIMIT).expect("sealed");
+    assert!(token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'), "{token}");
     // The retry may spell its arguments in another way.
     let respelled = json("{ \"to\": \"\\u0065ve\", \"amount\": \"12\" }");
     let opened = open(&keys(), &token, &binding(&respelled), now(), LIMIT).expect("opened");
@@ -70,30 +59,15 @@ fn what_was_sealed_comes_back() {
     assert_eq!(opened.memo, "memo");
     assert_eq!(opened.token_id, [9; 16]);
     assert_eq!(opened.round, 2);
-    assert_eq!(
-        opened.expires,
-        Unix::from_millis(SEALED_AT + DEFAULT_TTL_MILLIS)
-    );
+    assert_eq!(opened.expires, Unix::from_millis(SEALED_AT + DEFAULT_TTL_MILLIS));
 }
 
 #[test]
 fn nothing_of_it_can_be_read() {
     let arguments = json(r#"{"amount":"12"}"#);
-    let token = seal(
-        &keys(),
-        &claims(binding(&arguments), b"SECRETSTATE"),
-        [1; 32],
-        LIMIT,
-    )
-    .expect("sealed");
+    let token = seal(&keys(), &claims(binding(&arguments), b"SECRETSTATE"), [1; 32], LIMIT).expect("sealed");
     let bytes = URL_SAFE_NO_PAD.decode(token).expect("base64");
-    for secret in [
-        &b"SECRETSTATE"[..],
-        b"ada",
-        b"transfer",
-        b"memo",
-        b"tools/call",
-    ] {
+    for secret in [&b"SECRETSTATE"[..], b"ada", b"transfer", b"memo", b"tools/call"] {
         assert!(!bytes.windows(secret.len()).any(|window| window == secret));
     }
 }
@@ -106,108 +80,26 @@ fn u22_a_state_is_refused_on_every_other_request() {
     let token = seal(&keys(), &claims(home, b""), [1; 32], LIMIT).expect("sealed");
     let expires = SEALED_AT + DEFAULT_TTL_MILLIS;
     let cases = [
-        (
-            Binding {
-                method: "prompts/get",
-                ..home
-            },
-            SEALED_AT,
-            RefusedCause::OtherMethod,
-        ),
-        (
-            Binding {
-                target: "transfer2",
-                ..home
-            },
-            SEALED_AT,
-            RefusedCause::OtherTarget,
-        ),
-        (
-            Binding { target: "", ..home },
-            SEALED_AT,
-            RefusedCause::OtherTarget,
-        ),
-        (
-            Binding {
-                arguments: &other,
-                ..home
-            },
-            SEALED_AT,
-            RefusedCause::OtherArguments,
-        ),
-        (
-            Binding {
-                arguments: &Json::EMPTY_OBJECT,
-                ..home
-            },
-            SEALED_AT,
-            RefusedCause::OtherArguments,
-        ),
-        (
-            Binding {
-                principal: Some("eve"),
-                ..home
-            },
-            SEALED_AT,
-            RefusedCause::OtherPrincipal,
-        ),
-        (
-            Binding {
-                principal: Some(""),
-                ..home
-            },
-            SEALED_AT,
-            RefusedCause::OtherPrincipal,
-        ),
-        (
-            Binding {
-                principal: None,
-                ..home
-            },
-            SEALED_AT,
-            RefusedCause::OtherPrincipal,
-        ),
-        (
-            Binding {
-                audience: Some("https://shop.example/mcp"),
-                ..home
-            },
-            SEALED_AT,
-            RefusedCause::OtherAudience,
-        ),
-        (
-            Binding {
-                audience: None,
-                ..home
-            },
-            SEALED_AT,
-            RefusedCause::OtherAudience,
-        ),
+        (Binding { method: "prompts/get", ..home }, SEALED_AT, RefusedCause::OtherMethod),
+        (Binding { target: "transfer2", ..home }, SEALED_AT, RefusedCause::OtherTarget),
+        (Binding { target: "", ..home }, SEALED_AT, RefusedCause::OtherTarget),
+        (Binding { arguments: &other, ..home }, SEALED_AT, RefusedCause::OtherArguments),
+        (Binding { arguments: &Json::EMPTY_OBJECT, ..home }, SEALED_AT, RefusedCause::OtherArguments),
+        (Binding { principal: Some("eve"), ..home }, SEALED_AT, RefusedCause::OtherPrincipal),
+        (Binding { principal: Some(""), ..home }, SEALED_AT, RefusedCause::OtherPrincipal),
+        (Binding { principal: None, ..home }, SEALED_AT, RefusedCause::OtherPrincipal),
+        (Binding { audience: Some("https://shop.example/mcp"), ..home }, SEALED_AT, RefusedCause::OtherAudience),
+        (Binding { audience: None, ..home }, SEALED_AT, RefusedCause::OtherAudience),
         (home, expires, RefusedCause::Expired),
         (home, u64::MAX, RefusedCause::Expired),
     ];
     for (expected, at, refused) in cases {
         let result = open(&keys(), &token, &expected, Unix::from_millis(at), LIMIT);
         assert_eq!(cause(result), Some(refused));
-        let text = result_text(open(
-            &keys(),
-            &token,
-            &expected,
-            Unix::from_millis(at),
-            LIMIT,
-        ));
+        let text = result_text(open(&keys(), &token, &expected, Unix::from_millis(at), LIMIT));
         assert_eq!(text, "the requestState is not valid for this request");
     }
-    assert!(
-        open(
-            &keys(),
-            &token,
-            &home,
-            Unix::from_millis(expires - 1),
-            LIMIT
-        )
-        .is_ok()
-    );
+    assert!(open(&keys(), &token, &home, Unix::from_millis(expires - 1), LIMIT).is_ok());
 }
 
 fn result_text(result: Result<Opened, Refused>) -> String {
@@ -217,60 +109,24 @@ fn result_text(result: Result<Opened, Refused>) -> String {
 #[test]
 fn u22_an_absent_principal_is_nobodys_equal() {
     let arguments = Json::EMPTY_OBJECT;
-    let nobody = Binding {
-        principal: None,
-        audience: None,
-        ..binding(&arguments)
-    };
+    let nobody = Binding { principal: None, audience: None, ..binding(&arguments) };
     let token = seal(&keys(), &claims(nobody, b""), [1; 32], LIMIT).expect("sealed");
     assert!(open(&keys(), &token, &nobody, now(), LIMIT).is_ok());
-    let empty = Binding {
-        principal: Some(""),
-        ..nobody
-    };
-    assert_eq!(
-        cause(open(&keys(), &token, &empty, now(), LIMIT)),
-        Some(RefusedCause::OtherPrincipal)
-    );
-    let empty = Binding {
-        audience: Some(""),
-        ..nobody
-    };
-    assert_eq!(
-        cause(open(&keys(), &token, &empty, now(), LIMIT)),
-        Some(RefusedCause::OtherAudience)
-    );
+    let empty = Binding { principal: Some(""), ..nobody };
+    assert_eq!(cause(open(&keys(), &token, &empty, now(), LIMIT)), Some(RefusedCause::OtherPrincipal));
+    let empty = Binding { audience: Some(""), ..nobody };
+    assert_eq!(cause(open(&keys(), &token, &empty, now(), LIMIT)), Some(RefusedCause::OtherAudience));
 }
 
 #[test]
 fn parts_do_not_run_into_each_other() {
     let arguments = Json::EMPTY_OBJECT;
-    let home = Binding {
-        method: "ab",
-        target: "c",
-        principal: Some("d"),
-        audience: None,
-        arguments: &arguments,
-    };
+    let home = Binding { method: "ab", target: "c", principal: Some("d"), audience: None, arguments: &arguments };
     let token = seal(&keys(), &claims(home, b""), [1; 32], LIMIT).expect("sealed");
-    let moved = Binding {
-        method: "a",
-        target: "bc",
-        ..home
-    };
-    assert_eq!(
-        cause(open(&keys(), &token, &moved, now(), LIMIT)),
-        Some(RefusedCause::OtherMethod)
-    );
-    let moved = Binding {
-        principal: None,
-        audience: Some("d"),
-        ..home
-    };
-    assert_eq!(
-        cause(open(&keys(), &token, &moved, now(), LIMIT)),
-        Some(RefusedCause::OtherPrincipal)
-    );
+    let moved = Binding { method: "a", target: "bc", ..home };
+    assert_eq!(cause(open(&keys(), &token, &moved, now(), LIMIT)), Some(RefusedCause::OtherMethod));
+    let moved = Binding { principal: None, audience: Some("d"), ..home };
+    assert_eq!(cause(open(&keys(), &token, &moved, now(), LIMIT)), Some(RefusedCause::OtherPrincipal));
 }
 
 #[test]
@@ -283,13 +139,7 @@ fn m_mrtr_08_every_changed_bit_is_noticed() {
         for bit in 0..8 {
             let mut changed = bytes.clone();
             changed[index] ^= 1 << bit;
-            let refused = cause(open(
-                &keys(),
-                &URL_SAFE_NO_PAD.encode(changed),
-                &home,
-                now(),
-                LIMIT,
-            ));
+            let refused = cause(open(&keys(), &URL_SAFE_NO_PAD.encode(changed), &home, now(), LIMIT));
             let expected = match index {
                 0 => RefusedCause::Malformed,
                 1..=KEY_ID_BYTES => RefusedCause::UnknownKey,
@@ -315,10 +165,7 @@ fn m_mrtr_08_every_changed_character_is_noticed() {
                 }
                 changed[index] = other;
                 let changed = String::from_utf8(changed).expect("ASCII");
-                assert!(
-                    open(&keys(), &changed, &home, now(), LIMIT).is_err(),
-                    "character {index}"
-                );
+                assert!(open(&keys(), &changed, &home, now(), LIMIT).is_err(), "character {index}");
             }
         }
     }
@@ -335,20 +182,11 @@ fn m_mrtr_08_truncated_and_extended_tokens_are_refused() {
         assert!(open(&keys(), tail, &home, now(), LIMIT).is_err() || length == 0);
     }
     for suffix in ["A", "AA", "AAA", "AAAA", "=", "\n", " ", "é"] {
-        assert!(
-            open(&keys(), &format!("{token}{suffix}"), &home, now(), LIMIT).is_err(),
-            "{suffix:?}"
-        );
-        assert!(
-            open(&keys(), &format!("{suffix}{token}"), &home, now(), LIMIT).is_err(),
-            "{suffix:?}"
-        );
+        assert!(open(&keys(), &format!("{token}{suffix}"), &home, now(), LIMIT).is_err(), "{suffix:?}");
+        assert!(open(&keys(), &format!("{suffix}{token}"), &home, now(), LIMIT).is_err(), "{suffix:?}");
     }
     for text in ["", "A", "AQ", "\u{0}", "null", "{}", &"A".repeat(LIMIT)] {
-        assert_eq!(
-            cause(open(&keys(), text, &home, now(), LIMIT)),
-            Some(RefusedCause::Malformed)
-        );
+        assert_eq!(cause(open(&keys(), text, &home, now(), LIMIT)), Some(RefusedCause::Malformed));
     }
 }
 
@@ -366,13 +204,7 @@ fn pieces_of_two_tokens_do_not_fit() {
         if tokens.contains(&spliced) {
             continue;
         }
-        let refused = cause(open(
-            &keys(),
-            &URL_SAFE_NO_PAD.encode(spliced),
-            &home,
-            now(),
-            LIMIT,
-        ));
+        let refused = cause(open(&keys(), &URL_SAFE_NO_PAD.encode(spliced), &home, now(), LIMIT));
         assert_eq!(refused, Some(RefusedCause::Tampered), "cut at {cut}");
     }
 }
@@ -384,12 +216,8 @@ fn keys_can_be_rotated() {
     let (old, new) = ([1; 32], [2; 32]);
     let sealed = |keys: &SealKeys| seal(keys, &claims(home, b"s"), [1; 32], LIMIT).expect("sealed");
     let opens = |keys: &SealKeys, token: &str| cause(open(keys, token, &home, now(), LIMIT));
-    let stages = [
-        SealKeys::new(old),
-        SealKeys::new(old).accepting(new),
-        SealKeys::new(new).accepting(old),
-        SealKeys::new(new),
-    ];
+    let stages =
+        [SealKeys::new(old), SealKeys::new(old).accepting(new), SealKeys::new(new).accepting(old), SealKeys::new(new)];
     // Neighbouring stages, which run at the same time while a change is rolled out, open each other's tokens.
     for pair in stages.windows(2) {
         for sealing in pair {
@@ -398,14 +226,8 @@ fn keys_can_be_rotated() {
             }
         }
     }
-    assert_eq!(
-        opens(&stages[3], &sealed(&stages[0])),
-        Some(RefusedCause::UnknownKey)
-    );
-    assert_eq!(
-        opens(&stages[0], &sealed(&stages[3])),
-        Some(RefusedCause::UnknownKey)
-    );
+    assert_eq!(opens(&stages[3], &sealed(&stages[0])), Some(RefusedCause::UnknownKey));
+    assert_eq!(opens(&stages[0], &sealed(&stages[3])), Some(RefusedCause::UnknownKey));
     // The id of a key is not enough: the associated data holds it, and the keys differ.
     let forged = {
         let mut bytes = URL_SAFE_NO_PAD.decode(sealed(&stages[0])).expect("base64");
@@ -419,15 +241,30 @@ fn keys_can_be_rotated() {
 fn the_same_salt_and_claims_give_the_same_token() {
     let arguments = json(r#"{"x":1}"#);
     let home = binding(&arguments);
-    let sealed =
-        |state: &[u8], random| seal(&keys(), &claims(home, state), random, LIMIT).expect("sealed");
+    let sealed = |state: &[u8], random| seal(&keys(), &claims(home, state), random, LIMIT).expect("sealed");
     assert_eq!(sealed(b"a", [1; 32]), sealed(b"a", [1; 32]));
     assert_ne!(sealed(b"a", [1; 32]), sealed(b"a", [2; 32]));
     // Used twice, the random bytes still give another salt for other claims.
-    let salt = |token: String| {
-        URL_SAFE_NO_PAD.decode(token).expect("base64")[1 + KEY_ID_BYTES..HEADER_BYTES].to_vec()
-    };
+    let salt = |token: String| URL_SAFE_NO_PAD.decode(token).expect("base64")[1 + KEY_ID_BYTES..HEADER_BYTES].to_vec();
     assert_ne!(salt(sealed(b"a", [1; 32])), salt(sealed(b"b", [1; 32])));
+}
+
+/// Processes of different builds share keys while a new build is rolled out: a token of one must open in the other.
+/// The text was made by another implementation of the format (Python, `hmac` and `cryptography`). If this fails, the
+/// format has changed and needs another version byte.
+#[test]
+fn the_format_is_pinned() {
+    let arguments = json(r#"{"x":1}"#);
+    let pinned = concat!(
+        "ARH4Uorq9nPOzHCPKzPjtoLLjzFo1Exo45jIrlVewNFd2LMiYIzPNVRxa7n97ol5gPRJAlrkupz7-LWB",
+        "w268rEHGQXRXYDOlqd9izeIpKWQDoon2N8gMRSOIeU8RORAqferrtN9muQCP-BgMilgkyGfie7nKJotD",
+        "Y3jc2Aq3pmNT2e5coFhjJVjEPkJ36pI_mG0rD2CvGm_sLspKqsh_GymKVKV4t-iX6WiMKoVTqTwOic8y",
+        "Kmx2BQyTFZk7ZPGfbvxCSB8",
+    );
+    let opened = open(&keys(), pinned, &binding(&arguments), now(), LIMIT).expect("opened");
+    assert_eq!(opened.state, "state");
+    let sealed = seal(&keys(), &claims(binding(&arguments), b"state"), [1; 32], LIMIT);
+    assert_eq!(sealed.as_deref(), Ok(pinned));
 }
 
 #[test]
@@ -435,9 +272,8 @@ fn every_token_has_a_salt_of_its_own() {
     let arguments = json(r#"{"x":1}"#);
     let claims = claims(binding(&arguments), b"a");
     let mut rng = Rng::new(Seed([3; 32]));
-    let tokens: BTreeSet<String> = (0..1_000)
-        .map(|_| seal(&keys(), &claims, rng.bytes(), LIMIT).expect("sealed"))
-        .collect();
+    let tokens: BTreeSet<String> =
+        (0..1_000).map(|_| seal(&keys(), &claims, rng.bytes(), LIMIT).expect("sealed")).collect();
     assert_eq!(tokens.len(), 1_000);
 }
 
@@ -456,28 +292,14 @@ fn the_size_is_bounded_on_both_ways() {
         seal(&keys(), &claims(home, &vec![0; largest + 1]), [1; 32], 512),
         Err(SealError::TooLarge { limit: 512 })
     );
-    let too_large = RefusedCause::TooLarge {
-        limit: token.len() - 1,
-    };
-    assert_eq!(
-        cause(open(&keys(), &token, &home, now(), token.len() - 1)),
-        Some(too_large)
-    );
+    let too_large = RefusedCause::TooLarge { limit: token.len() - 1 };
+    assert_eq!(cause(open(&keys(), &token, &home, now(), token.len() - 1)), Some(too_large));
     // A long target counts too, and a tiny bound fits nothing.
     let long = "x".repeat(LIMIT);
-    let far = Binding {
-        target: &long,
-        ..home
-    };
-    assert_eq!(
-        seal(&keys(), &claims(far, b""), [1; 32], LIMIT),
-        Err(SealError::TooLarge { limit: LIMIT })
-    );
+    let far = Binding { target: &long, ..home };
+    assert_eq!(seal(&keys(), &claims(far, b""), [1; 32], LIMIT), Err(SealError::TooLarge { limit: LIMIT }));
     for limit in 0..80 {
-        assert_eq!(
-            seal(&keys(), &claims(home, b""), [1; 32], limit),
-            Err(SealError::TooLarge { limit })
-        );
+        assert_eq!(seal(&keys(), &claims(home, b""), [1; 32], limit), Err(SealError::TooLarge { limit }));
     }
 }
 
@@ -485,16 +307,10 @@ fn the_size_is_bounded_on_both_ways() {
 fn arguments_without_a_digest_are_not_sealed_and_open_nothing() {
     let deep = json(&format!("{}1{}", "[".repeat(200), "]".repeat(200)));
     let result = seal(&keys(), &claims(binding(&deep), b""), [1; 32], LIMIT);
-    assert!(matches!(
-        result,
-        Err(SealError::Arguments(CanonicalError::TooDeep { .. }))
-    ));
+    assert!(matches!(result, Err(SealError::Arguments(CanonicalError::TooDeep { .. }))));
     let arguments = json("{}");
     let token = seal(&keys(), &claims(binding(&arguments), b""), [1; 32], LIMIT).expect("sealed");
-    assert_eq!(
-        cause(open(&keys(), &token, &binding(&deep), now(), LIMIT)),
-        Some(RefusedCause::OtherArguments)
-    );
+    assert_eq!(cause(open(&keys(), &token, &binding(&deep), now(), LIMIT)), Some(RefusedCause::OtherArguments));
 }
 
 #[test]
@@ -502,19 +318,14 @@ fn debug_and_errors_show_no_secret() {
     let keys = SealKeys::new([171; 32]).accepting([205; 32]);
     assert_eq!(format!("{keys:?}"), "SealKeys { accepted: 1, .. }");
     let arguments = json("{}");
-    let token = seal(
-        &keys,
-        &claims(binding(&arguments), b"SECRET"),
-        [1; 32],
-        LIMIT,
-    )
-    .expect("sealed");
+    let token = seal(&keys, &claims(binding(&arguments), b"SECRET"), [1; 32], LIMIT).expect("sealed");
     let opened = open(&keys, &token, &binding(&arguments), now(), LIMIT).expect("opened");
     let debug = format!("{opened:?}");
-    assert!(
-        debug.contains("6 bytes") && !debug.contains("SECRET"),
-        "{debug}"
-    );
+    assert!(debug.contains("6 bytes") && !debug.contains("SECRET"), "{debug}");
+    let arguments = json(r#"{"pin":1234}"#);
+    let debug = format!("{:?}", claims(binding(&arguments), b"SECRET"));
+    assert!(debug.contains("tools/call") && debug.contains("6 bytes"), "{debug}");
+    assert!(!debug.contains("SECRET") && !debug.contains("ada") && !debug.contains("1234"), "{debug}");
 }
 
 #[test]

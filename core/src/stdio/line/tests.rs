@@ -17,10 +17,7 @@ fn decode<'a>(max_line: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Li
         while let Some(line) = decoder.next() {
             lines.push(line.map(|line| line.to_vec()));
         }
-        assert!(
-            decoder.buffered() <= max_line.max(1) + 1,
-            "a waiting decoder holds at most one line"
-        );
+        assert!(decoder.buffered() <= max_line.max(1) + 1, "a waiting decoder holds at most one line");
     }
     while let Some(line) = decoder.finish() {
         lines.push(line.map(|line| line.to_vec()));
@@ -33,25 +30,17 @@ fn decode<'a>(max_line: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Li
 /// Decodes `input` whole and byte by byte, and asserts that both agree.
 fn both_ways(max_line: usize, input: &[u8]) -> Lines {
     let whole = decode(max_line, [input]);
-    assert_eq!(
-        whole,
-        decode(max_line, input.chunks(1)),
-        "cuts must not matter: {input:?}"
-    );
+    assert_eq!(whole, decode(max_line, input.chunks(1)), "cuts must not matter: {input:?}");
     whole
 }
 
 fn good(lines: &[&str]) -> Lines {
-    lines
-        .iter()
-        .map(|line| Ok(line.as_bytes().to_vec()))
-        .collect()
+    lines.iter().map(|line| Ok(line.as_bytes().to_vec())).collect()
 }
 
 #[test]
 fn o01_cuts_inside_a_character_and_between_messages() {
-    let first =
-        r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Zürich, 東京"}]}}"#;
+    let first = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Zürich, 東京"}]}}"#;
     let second = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}"#;
     let input = format!("{first}\n{second}\n");
     let expected = good(&[first, second]);
@@ -67,20 +56,13 @@ fn o01_cuts_inside_a_character_and_between_messages() {
 #[test]
 fn o02_noise_is_handed_on_and_blank_lines_are_silent() {
     let input = b"Ready, process 12\r\n\r\n \t\r\n\n[info] done\n{\"id\":1}\r\n";
-    assert_eq!(
-        both_ways(100, input),
-        good(&["Ready, process 12", "[info] done", "{\"id\":1}"])
-    );
+    assert_eq!(both_ways(100, input), good(&["Ready, process 12", "[info] done", "{\"id\":1}"]));
 }
 
 #[test]
 fn o03_bytes_that_are_not_utf8_are_lines_of_their_own() {
     let input = b"\xFF\xFE\n{\"t\":\"\xFF\"}\n{\"id\":7}\n";
-    let expected: Lines = vec![
-        Ok(b"\xFF\xFE".to_vec()),
-        Ok(b"{\"t\":\"\xFF\"}".to_vec()),
-        Ok(b"{\"id\":7}".to_vec()),
-    ];
+    let expected: Lines = vec![Ok(b"\xFF\xFE".to_vec()), Ok(b"{\"t\":\"\xFF\"}".to_vec()), Ok(b"{\"id\":7}".to_vec())];
     assert_eq!(both_ways(100, input), expected);
 }
 
@@ -95,35 +77,20 @@ fn a_byte_order_mark_is_skipped_at_the_very_start_only() {
     assert_eq!(both_ways(2, b"\xEF\xBB\xBF\nab\n"), good(&["ab"]));
     assert_eq!(both_ways(2, b"\xEF\xBB\xBF"), vec![]);
     // Parts of one belong to the first line.
-    assert_eq!(
-        both_ways(9, b"\xEF\xBBx\n"),
-        vec![Ok(b"\xEF\xBBx".to_vec())]
-    );
+    assert_eq!(both_ways(9, b"\xEF\xBBx\n"), vec![Ok(b"\xEF\xBBx".to_vec())]);
     assert_eq!(both_ways(9, b"\xEF\n"), vec![Ok(b"\xEF".to_vec())]);
     assert_eq!(both_ways(9, b"\xEF\xBB"), vec![Ok(b"\xEF\xBB".to_vec())]);
-    assert_eq!(
-        both_ways(9, b"\n\xEF\xBB\xBFx\n"),
-        vec![Ok(b"\xEF\xBB\xBFx".to_vec())]
-    );
+    assert_eq!(both_ways(9, b"\n\xEF\xBB\xBFx\n"), vec![Ok(b"\xEF\xBB\xBFx".to_vec())]);
 }
 
 #[test]
 fn one_carriage_return_belongs_to_the_newline() {
-    assert_eq!(
-        both_ways(9, b"a\r\nb\r\r\nc\rd\n"),
-        good(&["a", "b\r", "c\rd"])
-    );
+    assert_eq!(both_ways(9, b"a\r\nb\r\r\nc\rd\n"), good(&["a", "b\r", "c\rd"]));
     assert_eq!(both_ways(9, b"a\r"), good(&["a"]));
     // It is outside the bound; a second one is not.
     assert_eq!(both_ways(3, b"abc\r\nabc\r"), good(&["abc", "abc"]));
-    assert_eq!(
-        both_ways(3, b"abc\r\r\nx\n"),
-        vec![Err(LineError::TooLong { limit: 3 }), Ok(b"x".to_vec())]
-    );
-    assert_eq!(
-        both_ways(3, b"abc\rd\nx\n"),
-        vec![Err(LineError::TooLong { limit: 3 }), Ok(b"x".to_vec())]
-    );
+    assert_eq!(both_ways(3, b"abc\r\r\nx\n"), vec![Err(LineError::TooLong { limit: 3 }), Ok(b"x".to_vec())]);
+    assert_eq!(both_ways(3, b"abc\rd\nx\n"), vec![Err(LineError::TooLong { limit: 3 }), Ok(b"x".to_vec())]);
 }
 
 #[test]
@@ -147,11 +114,7 @@ fn a_line_is_too_long_at_its_first_byte_past_the_bound() {
     decoder.push(Bytes::from_static(b"abcd"));
     assert_eq!(decoder.next(), None);
     decoder.push(Bytes::from_static(b"e"));
-    assert_eq!(
-        decoder.next(),
-        Some(Err(LineError::TooLong { limit: 4 })),
-        "no newline was needed to see it"
-    );
+    assert_eq!(decoder.next(), Some(Err(LineError::TooLong { limit: 4 })), "no newline was needed to see it");
     assert_eq!(decoder.next(), None);
     assert_eq!(decoder.buffered(), 0, "nothing of it is kept");
     decoder.push(Bytes::from_static(b"fgh\nabcd\n"));
@@ -162,14 +125,8 @@ fn a_line_is_too_long_at_its_first_byte_past_the_bound() {
 #[test]
 fn a_long_line_is_reported_once_and_the_next_is_read() {
     let too_long = Err(LineError::TooLong { limit: 4 });
-    assert_eq!(
-        both_ways(4, b"abcde\nx\n"),
-        vec![too_long.clone(), Ok(b"x".to_vec())]
-    );
-    assert_eq!(
-        both_ways(4, b"abcdefghijkl\nx\nabcdef\n"),
-        vec![too_long.clone(), Ok(b"x".to_vec()), too_long.clone()]
-    );
+    assert_eq!(both_ways(4, b"abcde\nx\n"), vec![too_long.clone(), Ok(b"x".to_vec())]);
+    assert_eq!(both_ways(4, b"abcdefghijkl\nx\nabcdef\n"), vec![too_long.clone(), Ok(b"x".to_vec()), too_long.clone()]);
     assert_eq!(both_ways(4, b"abcdefg"), vec![too_long]);
 }
 
@@ -180,10 +137,7 @@ fn a_flood_ends_the_stream() {
     // Exactly at the limit the line still ends; one byte more is fatal.
     let mut input = vec![b'x'; limit];
     input.extend_from_slice(b"\nok\n");
-    assert_eq!(
-        both_ways(4, &input),
-        vec![Err(errors[0]), Ok(b"ok".to_vec())]
-    );
+    assert_eq!(both_ways(4, &input), vec![Err(errors[0]), Ok(b"ok".to_vec())]);
     input.insert(0, b'x');
     assert_eq!(both_ways(4, &input), vec![Err(errors[0]), Err(errors[1])]);
 
@@ -194,10 +148,7 @@ fn a_flood_ends_the_stream() {
     assert_eq!(decoder.next(), Some(Err(errors[1])));
     assert_eq!(decoder.fatal(), Some(errors[1]));
     decoder.push(Bytes::from_static(b"{}\n"));
-    assert_eq!(
-        (decoder.next(), decoder.finish(), decoder.buffered()),
-        (None, None, 0)
-    );
+    assert_eq!((decoder.next(), decoder.finish(), decoder.buffered()), (None, None, 0));
     assert_eq!(errors[1].to_string(), "a line has no end within 64 bytes");
 }
 
@@ -262,10 +213,7 @@ fn the_longest_line_is_delivered_byte_by_byte() {
 
 #[test]
 fn the_smallest_and_the_largest_bound_work() {
-    assert_eq!(
-        both_ways(0, b"a\nbb\n"),
-        vec![Ok(b"a".to_vec()), Err(LineError::TooLong { limit: 1 })]
-    );
+    assert_eq!(both_ways(0, b"a\nbb\n"), vec![Ok(b"a".to_vec()), Err(LineError::TooLong { limit: 1 })]);
     let mut decoder = LineDecoder::new(usize::MAX);
     decoder.push(Bytes::from_static(b"abc\r"));
     assert_eq!(decoder.next(), None);
@@ -282,9 +230,7 @@ fn reference(max_line: usize, input: &[u8]) -> Lines {
         if line.len() > max_line {
             lines.push(Err(LineError::TooLong { limit: max_line }));
             if raw.len() > max_line * FLOOD_FACTOR {
-                lines.push(Err(LineError::Flood {
-                    limit: max_line * FLOOD_FACTOR,
-                }));
+                lines.push(Err(LineError::Flood { limit: max_line * FLOOD_FACTOR }));
                 break;
             }
         } else if !line.iter().all(u8::is_ascii_whitespace) {

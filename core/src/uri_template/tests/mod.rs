@@ -16,12 +16,7 @@ fn list(items: &[&str]) -> Value {
 }
 
 fn map(members: &[(&str, &str)]) -> Value {
-    Value::Map(
-        members
-            .iter()
-            .map(|&(name, text)| (name.to_owned(), text.to_owned()))
-            .collect(),
-    )
+    Value::Map(members.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect())
 }
 
 fn bindings<const N: usize>(values: [(&str, Value); N]) -> Bindings {

@@ -1,9 +1,7 @@
 //! What is a template and what is not.
 
 use super::template;
-use crate::uri_template::{
-    MAX_EXPRESSIONS, MAX_TEMPLATE_BYTES, MAX_VARIABLES, TemplateError, UriTemplate,
-};
+use crate::uri_template::{MAX_EXPRESSIONS, MAX_TEMPLATE_BYTES, MAX_VARIABLES, TemplateError, UriTemplate};
 
 #[test]
 fn what_is_no_template_is_refused_at_its_byte() {
@@ -70,18 +68,7 @@ fn what_is_no_template_is_refused_at_its_byte() {
 
 #[test]
 fn unusual_templates_are_accepted() {
-    for text in [
-        "",
-        "{a.b_c.9}",
-        "{%41.x*}",
-        "{v:1}",
-        "{v:9999}",
-        "{1}",
-        "{_}",
-        "it's%20",
-        "{a}{b}{c}",
-        "é{x}%ff",
-    ] {
+    for text in ["", "{a.b_c.9}", "{%41.x*}", "{v:1}", "{v:9999}", "{1}", "{_}", "it's%20", "{a}{b}{c}", "é{x}%ff"] {
         assert_eq!(template(text).as_str(), text);
         assert_eq!(template(text).to_string(), text);
         assert_eq!(text.parse(), Ok(template(text)));
@@ -114,33 +101,18 @@ fn the_literal_prefix_is_the_ascii_before_the_first_expression() {
 fn bounds_are_typed() {
     let long = "x".repeat(MAX_TEMPLATE_BYTES);
     assert_eq!(template(&long).as_str(), long);
-    assert_eq!(
-        UriTemplate::parse(&format!("{long}x")),
-        Err(TemplateError::TooLong {
-            limit: MAX_TEMPLATE_BYTES
-        })
-    );
+    assert_eq!(UriTemplate::parse(&format!("{long}x")), Err(TemplateError::TooLong { limit: MAX_TEMPLATE_BYTES }));
     assert_eq!(template(&"{a}".repeat(MAX_EXPRESSIONS)).variables(), ["a"]);
     assert_eq!(
         UriTemplate::parse(&"{a}".repeat(MAX_EXPRESSIONS + 1)),
-        Err(TemplateError::TooManyExpressions {
-            limit: MAX_EXPRESSIONS
-        })
+        Err(TemplateError::TooManyExpressions { limit: MAX_EXPRESSIONS })
     );
     let many = |count| format!("{{{}}}", vec!["a"; count].join(","));
     assert_eq!(template(&many(MAX_VARIABLES)).variables(), ["a"]);
     assert_eq!(
         UriTemplate::parse(&many(MAX_VARIABLES + 1)),
-        Err(TemplateError::TooManyVariables {
-            limit: MAX_VARIABLES
-        })
+        Err(TemplateError::TooManyVariables { limit: MAX_VARIABLES })
     );
-    let message = TemplateError::TooManyVariables {
-        limit: MAX_VARIABLES,
-    }
-    .to_string();
-    assert_eq!(
-        message,
-        "the template has more than the limit of 256 variables"
-    );
+    let message = TemplateError::TooManyVariables { limit: MAX_VARIABLES }.to_string();
+    assert_eq!(message, "the template has more than the limit of 256 variables");
 }

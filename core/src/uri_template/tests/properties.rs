@@ -26,19 +26,10 @@ fn members() -> impl Strategy<Value = Vec<(String, String)>> {
 }
 
 fn round_trip(text: &str, values: Vec<(&str, Option<Value>)>) -> Result<(), TestCaseError> {
-    let values: Bindings = values
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect();
+    let values: Bindings = values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let template = template(text);
     let uri = template.expand(&values).expect("expands");
-    prop_assert_eq!(
-        template.match_uri(&uri),
-        Some(values),
-        "{} on {}",
-        text,
-        uri
-    );
+    prop_assert_eq!(template.match_uri(&uri), Some(values), "{} on {}", text, uri);
     Ok(())
 }
 
@@ -93,12 +84,7 @@ proptest! {
 /// An expression with values for its variables, which begin with `name`. Those combinations that even the RFC's
 /// own text cannot tell apart are left out.
 fn any_expression(name: char) -> impl Strategy<Value = (String, Vec<(String, Option<Value>)>)> {
-    let variable = (
-        0..4_u8,
-        0..4_u8,
-        "[a-cé /,=;&?#]{0,4}",
-        vec("[a-cé /,=;&?#]{0,3}", 1..4),
-    );
+    let variable = (0..4_u8, 0..4_u8, "[a-cé /,=;&?#]{0,4}", vec("[a-cé /,=;&?#]{0,3}", 1..4));
     ("[+#./;?&]?", vec(variable, 1..4)).prop_map(move |(operator, variables)| {
         let single = variables.len() == 1;
         let mut specs = Vec::new();
@@ -110,15 +96,9 @@ fn any_expression(name: char) -> impl Strategy<Value = (String, Vec<(String, Opt
                 (1, 1..) if single => (":2", Some(Value::Text(text))),
                 (2, 0..2) => ("", Some(Value::List(items))),
                 (2, _) => ("*", Some(Value::List(items))),
-                (3, _) if single || operator.starts_with([';', '?', '&']) => (
-                    "*",
-                    Some(Value::Map(
-                        items
-                            .into_iter()
-                            .map(|item| (format!("k{item}"), item))
-                            .collect(),
-                    )),
-                ),
+                (3, _) if single || operator.starts_with([';', '?', '&']) => {
+                    ("*", Some(Value::Map(items.into_iter().map(|item| (format!("k{item}"), item)).collect())))
+                }
                 _ => ("", Some(Value::Text(text))),
             };
             specs.push(format!("{variable}{modifier}"));
@@ -183,23 +163,11 @@ fn characters(uri: &str) -> Vec<char> {
 #[derive(Clone, Debug)]
 enum Slow {
     Literal(char),
-    Expression {
-        marker: Option<char>,
-        stops: &'static str,
-        max: usize,
-        text: &'static str,
-    },
+    Expression { marker: Option<char>, stops: &'static str, max: usize, text: &'static str },
 }
 
 fn slow_part() -> impl Strategy<Value = Slow> {
-    let expression = |marker, stops, max, text| {
-        Just(Slow::Expression {
-            marker,
-            stops,
-            max,
-            text,
-        })
-    };
+    let expression = |marker, stops, max, text| Just(Slow::Expression { marker, stops, max, text });
     prop_oneof![
         proptest::sample::select(vec!['a', 'b', '/', '.', '-']).prop_map(Slow::Literal),
         expression(None, "/?#", usize::MAX, "{N}"),
@@ -224,19 +192,12 @@ fn slow_match(parts: &[Slow], rest: &[char]) -> Option<Vec<Option<String>>> {
     };
     match part {
         Slow::Literal(literal) => with(None, rest.strip_prefix(&[*literal])?),
-        Slow::Expression {
-            marker, stops, max, ..
-        } => {
+        Slow::Expression { marker, stops, max, .. } => {
             let body = match marker {
                 Some(marker) => rest.strip_prefix(&[*marker]),
                 None => Some(rest),
             };
-            let run = |body: &[char]| {
-                body.iter()
-                    .take_while(|c| !stops.contains(**c))
-                    .count()
-                    .min(*max)
-            };
+            let run = |body: &[char]| body.iter().take_while(|c| !stops.contains(**c)).count().min(*max);
             let least = usize::from(marker.is_none());
             let taken = body.and_then(|body| {
                 (least..=run(body)).rev().find_map(|length| {
@@ -272,19 +233,8 @@ proptest! {
 #[test]
 fn the_slow_matcher_is_no_dummy() {
     let text = "{a}/{b}";
-    let any = || Slow::Expression {
-        marker: None,
-        stops: "/?#",
-        max: usize::MAX,
-        text: "{N}",
-    };
+    let any = || Slow::Expression { marker: None, stops: "/?#", max: usize::MAX, text: "{N}" };
     let found = slow_match(&[any(), Slow::Literal('/'), any()], &['x', '/', 'y']);
-    assert_eq!(
-        found,
-        Some(vec![Some("x".to_owned()), None, Some("y".to_owned())])
-    );
-    assert_eq!(
-        template(text).match_uri("x/y"),
-        Some(bindings([("a", "x".into()), ("b", "y".into())]))
-    );
+    assert_eq!(found, Some(vec![Some("x".to_owned()), None, Some("y".to_owned())]));
+    assert_eq!(template(text).match_uri("x/y"), Some(bindings([("a", "x".into()), ("b", "y".into())])));
 }

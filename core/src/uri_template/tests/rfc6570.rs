@@ -29,11 +29,7 @@ fn values() -> Bindings {
 
 fn check(examples: &[(&str, &str)]) {
     for (text, expected) in examples {
-        assert_eq!(
-            template(text).expand(&values()).as_deref(),
-            Ok(*expected),
-            "{text}"
-        );
+        assert_eq!(template(text).expand(&values()).as_deref(), Ok(*expected), "{text}");
     }
 }
 
@@ -78,29 +74,19 @@ fn section_2_4_modifiers() {
         ("{list}", "red,green,blue"),
         ("{list*}", "red,green,blue"),
     ]);
-    let semi = bindings([
-        ("semi", ";".into()),
-        ("year", list(&["1965", "2000", "2012"])),
-        ("dom", list(&["example", "com"])),
-    ]);
+    let semi =
+        bindings([("semi", ";".into()), ("year", list(&["1965", "2000", "2012"])), ("dom", list(&["example", "com"]))]);
     for (text, expected) in [
         ("{semi}", "%3B"),
         ("{semi:2}", "%3B"),
         ("find{?year*}", "find?year=1965&year=2000&year=2012"),
         ("www{.dom*}", "www.example.com"),
     ] {
-        assert_eq!(
-            template(text).expand(&semi).as_deref(),
-            Ok(expected),
-            "{text}"
-        );
+        assert_eq!(template(text).expand(&semi).as_deref(), Ok(expected), "{text}");
     }
     let address = [("city", "Newport Beach"), ("state", "CA")];
     let address = bindings([("address", map(&address))]);
-    assert_eq!(
-        template("/mapper{?address*}").expand(&address).as_deref(),
-        Ok("/mapper?city=Newport%20Beach&state=CA")
-    );
+    assert_eq!(template("/mapper{?address*}").expand(&address).as_deref(), Ok("/mapper?city=Newport%20Beach&state=CA"));
 }
 
 #[test]
@@ -277,10 +263,7 @@ fn section_3_2_9_query_continuation() {
 fn literals_are_copied_or_encoded() {
     check(&[
         ("", ""),
-        (
-            "http://example.com/~a/%7b?b=[c]&d='e'!$&()*+,;=:@#f",
-            "http://example.com/~a/%7b?b=[c]&d='e'!$&()*+,;=:@#f",
-        ),
+        ("http://example.com/~a/%7b?b=[c]&d='e'!$&()*+,;=:@#f", "http://example.com/~a/%7b?b=[c]&d='e'!$&()*+,;=:@#f"),
         ("/é/東京/{who}", "/%C3%A9/%E6%9D%B1%E4%BA%AC/fred"),
     ]);
 }
@@ -297,11 +280,7 @@ fn values_are_encoded_as_utf8_and_triplets_survive_reserved_expansion_only() {
         ("{+v:4}", "%C3%A9%20%41%25"),
         ("{?name.%41}", "?name.%41=x"),
     ] {
-        assert_eq!(
-            template(text).expand(&values).as_deref(),
-            Ok(expected),
-            "{text}"
-        );
+        assert_eq!(template(text).expand(&values).as_deref(), Ok(expected), "{text}");
     }
     // A character of several triplets is one.
     let values = bindings([("v", "%C3%A9%C3%A9x".into())]);
@@ -311,46 +290,23 @@ fn values_are_encoded_as_utf8_and_triplets_survive_reserved_expansion_only() {
 
 #[test]
 fn a_prefix_of_a_list_or_a_map_is_an_error() {
-    for text in [
-        "{keys:1}",
-        "{+keys:1}",
-        "{list:1}",
-        "{?list:1}",
-        "{/x,list:3}",
-    ] {
+    for text in ["{keys:1}", "{+keys:1}", "{list:1}", "{?list:1}", "{/x,list:3}"] {
         let error = template(text).expand(&values()).expect_err(text);
-        assert!(
-            matches!(error, ExpandError::PrefixOfComposite { .. }),
-            "{text}"
-        );
+        assert!(matches!(error, ExpandError::PrefixOfComposite { .. }), "{text}");
     }
     // An undefined value has no shape.
-    assert_eq!(
-        template("{empty_keys:1}").expand(&values()).as_deref(),
-        Ok("")
-    );
+    assert_eq!(template("{empty_keys:1}").expand(&values()).as_deref(), Ok(""));
 }
 
 #[test]
 fn the_length_of_an_expansion_is_bounded() {
-    let too_long = Err(ExpandError::TooLong {
-        limit: MAX_URI_BYTES,
-    });
+    let too_long = Err(ExpandError::TooLong { limit: MAX_URI_BYTES });
     let text = |length| bindings([("v", "x".repeat(length).into())]);
-    assert_eq!(
-        template("{v}")
-            .expand(&text(MAX_URI_BYTES))
-            .map(|uri| uri.len()),
-        Ok(MAX_URI_BYTES)
-    );
+    assert_eq!(template("{v}").expand(&text(MAX_URI_BYTES)).map(|uri| uri.len()), Ok(MAX_URI_BYTES));
     assert_eq!(template("{v}").expand(&text(MAX_URI_BYTES + 1)), too_long);
     assert_eq!(template("{?v}").expand(&text(MAX_URI_BYTES)), too_long);
     let items: Vec<String> = std::iter::repeat_n("xy".to_owned(), MAX_URI_BYTES).collect();
     for text in ["{v}", "{v*}", "{?v*}", "{/v*}"] {
-        assert_eq!(
-            template(text).expand(&Bindings::from_iter([("v", items.clone())])),
-            too_long,
-            "{text}"
-        );
+        assert_eq!(template(text).expand(&Bindings::from_iter([("v", items.clone())])), too_long, "{text}");
     }
 }

@@ -1,0 +1,302 @@
+//! JSON, looked at once and copied never: where values stand, and that they are values.
+//!
+//! A frame is checked as a whole before anything in it is used, but almost none of it is *needed* by the machine:
+//! a few members of the envelope, of `params` and of `_meta`. So this reader builds nothing. It checks the grammar
+//! of RFC 8259, counts the nesting, and answers with [`Span`]s, whose text is decoded by whoever wants the value.
+//!
+//! It accepts what `serde_json` accepts as raw text: `\u` escapes need four digits, halves of surrogate pairs may
+//! stand alone, numbers may be of any size. That the bytes are UTF-8 is checked before, by the caller.
+//!
+//! Nesting costs no stack, so that no bound can be set too high for it.
+
+use std::borrow::Cow;
+
+use super::members::Span;
+
+/// Why a text is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is not JSON.
+    Syntax,
+    /// It nests deeper than the bound.
+    TooDeep,
+}
+
+/// A place in a text, between tokens.
+pub(super) struct Scanner<'t> {
+    text: &'t [u8],
+    at: usize,
+    /// Arrays and objects that are open.
+    depth: usize,
+    limit: usize,
+}
+
+/// The key of a member.
+pub(super) struct Key<'t> {
+    /// With its quotes.
+    token: &'t [u8],
+    escaped: bool,
+}
+
+impl<'t> Key<'t> {
+    /// The name. A key with half a surrogate pair has none, and is like no name that we know.
+    pub(super) fn name(&self) -> Cow<'t, [u8]> {
+        if self.escaped {
+            let name = serde_json::from_slice::<String>(self.token).unwrap_or_default();
+            return Cow::Owned(name.into_bytes());
+        }
+        let quote = |token: &'t [u8]| token.strip_prefix(b"\"")?.strip_suffix(b"\"");
+        Cow::Borrowed(quote(self.token).unwrap_or_default())
+    }
+}
+
+impl<'t> Scanner<'t> {
+    /// Starts at the first value of `text`, which may nest `limit` levels deep.
+    pub(super) fn new(text: &'t [u8], limit: usize) -> Self {
+        let mut scanner = Self { text, at: 0, depth: 0, limit };
+        scanner.skip_blank();
+        scanner
+    }
+
+    /// The byte that comes next.
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// Where we are.
+    pub(super) const fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Nothing but white space follows.
+    pub(super) fn end(mut self) -> Result<(), Fault> {
+        self.skip_blank();
+        if self.at == self.text.len() { Ok(()) } else { Err(Fault::Syntax) }
+    }
+
+    /// Goes into an object or array that starts here.
+    pub(super) fn enter(&mut self) -> Result<(), Fault> {
+        self.depth += 1;
+        if self.depth > self.limit {
+            return Err(Fault::TooDeep);
+        }
+        self.at += 1;
+        self.skip_blank();
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.at += 1;
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// The key of the next member of the object that we are in, whose value is then to be read; `None`, and out of
+    /// the object, after the last one. `first` says that nothing of the object was read.
+    pub(super) fn next_key(&mut self, first: bool) -> Result<Option<Key<'t>>, Fault> {
+        if self.next_item(first, b'}')? { self.key().map(Some) } else { Ok(None) }
+    }
+
+    /// Whether another value follows in the object or array that `close` ends. If not, we are out of it.
+    pub(super) fn next_item(&mut self, first: bool, close: u8) -> Result<bool, Fault> {
+        if !first {
+            self.skip_blank();
+        }
+        match self.peek() {
+            Some(byte) if byte == close => {
+                self.leave();
+                Ok(false)
+            }
+            Some(_) if first => Ok(true),
+            Some(b',') => {
+                self.at += 1;
+                self.skip_blank();
+                Ok(true)
+            }
+            _ => Err(Fault::Syntax),
+        }
+    }
+
+    /// Reads past the value that starts here, whatever it is, and answers where it stands.
+    pub(super) fn value(&mut self) -> Result<Span, Fault> {
+        let start = self.at;
+        // What ends the object or array that we are in, and those around it.
+        let (mut inner, mut outer) = (None, Vec::new());
+        loop {
+            match self.peek() {
+                Some(open @ (b'{' | b'[')) => {
+                    self.enter()?;
+                    // `{|}` and `[\]` follow each other in ASCII.
+                    let close = open + 2;
+                    if self.peek() == Some(close) {
+                        self.leave();
+                    } else {
+                        outer.extend(inner.replace(close));
+                        if close == b'}' {
+                            self.key()?;
+                        }
+                        continue;
+                    }
+                }
+                Some(_) => self.scalar()?,
+                None => return Err(Fault::Syntax),
+            }
+            // A value has ended, and perhaps what is around it.
+            while let Some(close) = inner {
+                self.skip_blank();
+                match self.peek() {
+                    Some(b',') => {
+                        self.at += 1;
+                        self.skip_blank();
+                        if close == b'}' {
+                            self.key()?;
+                        }
+                        break;
+                    }
+                    Some(byte) if byte == close => {
+                        self.leave();
+                        inner = outer.pop();
+                    }
+                    _ => return Err(Fault::Syntax),
+                }
+            }
+            if inner.is_none() {
+                return Ok(Span::new(start, self.at));
+            }
+        }
+    }
+
+    /// A string, number or literal.
+    fn scalar(&mut self) -> Result<(), Fault> {
+        match self.peek() {
+            Some(b'"') => self.string().map(|_| ()),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.literal(b"true"),
+            Some(b'f') => self.literal(b"false"),
+            Some(b'n') => self.literal(b"null"),
+            _ => Err(Fault::Syntax),
+        }
+    }
+
+    fn literal(&mut self, literal: &[u8]) -> Result<(), Fault> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        if !rest.starts_with(literal) {
+            return Err(Fault::Syntax);
+        }
+        self.at += literal.len();
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), Fault> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    /// One digit or more.
+    fn digits(&mut self) -> Result<(), Fault> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err(Fault::Syntax) }
+    }
+
+    /// The key of a member, its colon, and the white space around it.
+    fn key(&mut self) -> Result<Key<'t>, Fault> {
+        let start = self.at;
+        if self.peek() != Some(b'"') {
+            return Err(Fault::Syntax);
+        }
+        let escaped = self.string()?;
+        let token = self.text.get(start..self.at).unwrap_or_default();
+        self.skip_blank();
+        if self.peek() != Some(b':') {
+            return Err(Fault::Syntax);
+        }
+        self.at += 1;
+        self.skip_blank();
+        Ok(Key { token, escaped })
+    }
+
+    /// A string, whose quote is next. Answers whether it has escapes.
+    fn string(&mut self) -> Result<bool, Fault> {
+        let mut escaped = false;
+        self.at += 1;
+        loop {
+            self.at = plain_until(self.text, self.at);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(escaped);
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                _ => return Err(Fault::Syntax),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Fault> {
+        match self.text.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+            Some(b'u') => {
+                let digits = self.text.get(self.at + 2..self.at + 6).unwrap_or_default();
+                if digits.len() != 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return Err(Fault::Syntax);
+                }
+                self.at += 6;
+            }
+            _ => return Err(Fault::Syntax),
+        }
+        Ok(())
+    }
+
+    fn skip_blank(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+}
+
+/// The first byte at or after `at` that ends the plain part of a string: a quote, a backslash, or a control
+/// character; the end of the text if there is none.
+///
+/// Eight bytes at a time: `x - 1` borrows into the high bit of each byte of `x` that is zero, and the lowest such
+/// bit is never wrong.
+fn plain_until(text: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    while let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let word = u64::from_le_bytes(*word);
+        let quote = word ^ (ONES * b'"' as u64);
+        let slash = word ^ (ONES * b'\\' as u64);
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let found = (quote.wrapping_sub(ONES) & !quote | slash.wrapping_sub(ONES) & !slash | control) & HIGH;
+        if found != 0 {
+            return at + (found.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while text.get(at).is_some_and(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        at += 1;
+    }
+    at
+}

@@ -1,0 +1,424 @@
+//! The steps of a transcript that is played against a client.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::play::{Problem, Role, Stage, level, read};
+use super::server::Message;
+use super::{Step, Verbs};
+use crate::client::{
+    Action, Answer, CacheUse, CallError, CallOptions, Client, Closed, InputAnswer, InputId, List, Request, TimeoutKind,
+};
+use crate::error::ErrorObject;
+use crate::ids::{CallId, ReplySlot, RequestId, SlotId};
+use crate::json::Json;
+use crate::machine::Now;
+use crate::model::SubscriptionFilter;
+
+pub(super) const VERBS: Verbs = &[
+    // The machine says.
+    ("connected", &[]),
+    ("done", &["result", "error", "code", "data", "cached", "limit"]),
+    ("progress", &["of"]),
+    ("need_input", &["as", "of"]),
+    ("cancelled_input", &["reason"]),
+    ("invoke", &["as", "reply"]),
+    ("cancelled_invoke", &["reason"]),
+    ("notified", &["of"]),
+    ("listening", &["of"]),
+    // The application wants.
+    ("connect", &[]),
+    ("call", &["as", "options"]),
+    ("retry", &["as", "of", "responses"]),
+    ("walk", &["as", "options"]),
+    ("listen", &["as"]),
+    ("set_level", &["as"]),
+    ("cancel", &["reason"]),
+    ("supply", &["answer", "refused"]),
+    ("reply", &["to"]),
+    ("notify", &[]),
+    ("roots_changed", &[]),
+];
+
+/// Calls, questions and requests of the server by the names that the file gives them.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    calls: BTreeMap<String, CallId>,
+    requests: BTreeMap<String, Request>,
+    answers: BTreeMap<String, Answer>,
+    inputs: BTreeMap<String, InputId>,
+    slots: BTreeMap<String, SlotId>,
+}
+
+impl Role for Client {
+    type Memory = Memory;
+
+    fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {
+        stage.done(|client, now| client.connect(now))?;
+        let initialize = stage.frame()?;
+        let id = serde_json::from_str::<serde_json::Value>(&initialize)
+            .ok()
+            .filter(|frame| frame["method"] == "initialize")
+            .ok_or_else(|| format!("no handshake: {initialize}"))?["id"]
+            .clone();
+        stage.say(&format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"protocolVersion\":\"{version}\",\"capabilities\":\
+             {capabilities},\"serverInfo\":{{\"name\":\"s\",\"version\":\"1\"}}}}}}"
+        ))?;
+        stage.frame()?;
+        match stage.event()? {
+            Action::Connected(_) => Ok(()),
+            other => Err(format!("instead of a connection: {other:?}")),
+        }
+    }
+
+    fn close(&mut self, now: Now) {
+        Self::close(self, now);
+    }
+
+    fn closed(action: &Action) -> Option<&'static str> {
+        match action {
+            Action::Closed(Closed::EndOfInput) => Some("end_of_input"),
+            Action::Closed(Closed::Requested) => Some("requested"),
+            Action::Closed(Closed::NotConnected(_)) => Some("not_connected"),
+            Action::Closed(Closed::Failed(_)) => Some("failed"),
+            _ => None,
+        }
+    }
+
+    fn take(stage: &mut Stage<Self>, step: &Step) -> Result<(), Problem> {
+        match &*step.verb {
+            "connect" => stage.done(|client, now| client.connect(now)),
+            "connected" => stage.connected(step),
+            "call" => {
+                let message: Message = read(&stage.kept.filled(&step.value))?;
+                let params = message.params.unwrap_or(Json::EMPTY_OBJECT);
+                let request = Request::custom(&message.method, params).map_err(|error| error.to_string())?;
+                let options = options(step)?;
+                stage.start(step, Some(request.clone()), |client, now| client.call(now, request, options))
+            }
+            "retry" => stage.retry(step),
+            "walk" => {
+                let list = list(&step.value)?;
+                let options = options(step)?;
+                stage.start(step, None, |client, now| client.walk(now, list, options))
+            }
+            "listen" => {
+                let filter: SubscriptionFilter = read(&step.value)?;
+                stage.start(step, None, |client, now| client.listen(now, &filter, CallOptions::new()))
+            }
+            "set_level" => {
+                let level = level(&step.value)?;
+                stage.start(step, None, |client, now| client.set_level(now, level))
+            }
+            "cancel" => {
+                let call = stage.call(&step.value)?;
+                let reason: Option<String> = step.more.get("reason").map(read).transpose()?;
+                stage.done(|client, now| client.cancel(now, call, reason.as_deref()))
+            }
+            "supply" => stage.supply(step),
+            "reply" => {
+                let slot = stage.slot(step.more.get("to").ok_or("reply to whom?")?)?;
+                let reply = reply(&step.value)?;
+                stage.done(|client, now| client.reply(now, ReplySlot::from_id(slot), reply))
+            }
+            "notify" => {
+                let Message { method, params } = read(&step.value)?;
+                stage.done(|client, now| client.notify(now, &method, &params.unwrap_or(Json::EMPTY_OBJECT)))
+            }
+            "roots_changed" => stage.done(|client, now| client.roots_changed(now)),
+            _ => stage.event_step(step),
+        }
+    }
+}
+
+impl Stage<Client> {
+    fn done<T>(&mut self, act: impl FnOnce(&mut Client, Now) -> Result<T, crate::error::Error>) -> Result<T, Problem> {
+        act(&mut self.machine, self.now).map_err(|error| format!("refused: {error}"))
+    }
+
+    fn call(&self, name: &Json) -> Result<CallId, Problem> {
+        let name: String = read(name)?;
+        self.memory.calls.get(&name).copied().ok_or_else(|| format!("no call is called {name:?}"))
+    }
+
+    fn slot(&self, name: &Json) -> Result<SlotId, Problem> {
+        let name: String = read(name)?;
+        self.memory.slots.get(&name).copied().ok_or_else(|| format!("no request is called {name:?}"))
+    }
+
+    fn start(
+        &mut self,
+        step: &Step,
+        request: Option<Request>,
+        act: impl FnOnce(&mut Client, Now) -> Result<CallId, crate::error::Error>,
+    ) -> Result<(), Problem> {
+        let call = self.done(act)?;
+        let name: String = step.more.get("as").map(read).transpose()?.unwrap_or_default();
+        if let Some(request) = request {
+            self.memory.requests.insert(name.clone(), request);
+        }
+        self.memory.calls.insert(name, call);
+        Ok(())
+    }
+
+    /// The next round of a call whose rounds the file drives.
+    fn retry(&mut self, step: &Step) -> Result<(), Problem> {
+        let of: String = read(step.more.get("of").ok_or("retry of what?")?)?;
+        let answer = self.memory.answers.get(&of).ok_or("the call has no answer")?;
+        let request = self.memory.requests.get(&of).ok_or("the call has no request")?.clone();
+        let responses = step.more.get("responses").cloned().unwrap_or(Json::EMPTY_OBJECT);
+        let request = request.retry(answer, &responses).map_err(|error| error.to_string())?;
+        let options = CallOptions::new().drive_input(false);
+        self.start(step, Some(request.clone()), |client, now| client.call(now, request, options))
+    }
+
+    fn supply(&mut self, step: &Step) -> Result<(), Problem> {
+        let name: String = read(&step.value)?;
+        let input = *self.memory.inputs.get(&name).ok_or("no such question")?;
+        let answer = answer(step.more.get("answer").ok_or("what is the answer?")?)?;
+        match (self.machine.supply_input(self.now, input, &answer), step.more.contains_key("refused")) {
+            (Ok(()), false) | (Err(_), true) => Ok(()),
+            (Ok(()), true) => Err("the machine took it".to_owned()),
+            (Err(error), false) => Err(format!("refused: {error}")),
+        }
+    }
+
+    fn connected(&mut self, step: &Step) -> Result<(), Problem> {
+        let wanted: String = read(&step.value)?;
+        match self.event()? {
+            Action::Connected(facts) if facts.version.as_str() == wanted => Ok(()),
+            other => Err(format!("another event: {other:?}")),
+        }
+    }
+
+    /// Steps that an event must follow.
+    fn event_step(&mut self, step: &Step) -> Result<(), Problem> {
+        match (&*step.verb, self.event()?) {
+            ("done", Action::Done { call, outcome }) if call == self.call(&step.value)? => self.ended(step, outcome),
+            ("progress", Action::Progress { call, progress }) if self.is(step, "of", Some(call))? => {
+                self.kept.compare(&step.value, progress.raw.get())
+            }
+            ("need_input", Action::NeedInput(needed)) if self.is(step, "of", needed.call)? => {
+                #[derive(Deserialize)]
+                #[serde(deny_unknown_fields)]
+                struct Needed {
+                    #[serde(default)]
+                    key: String,
+                    method: String,
+                    params: Option<Json>,
+                }
+                let wanted: Needed = read(&step.value)?;
+                let method = needed.request.method().map_or("", crate::spec::Method::as_str);
+                if wanted.key != needed.key || wanted.method != method {
+                    return Err(format!("the question {:?}, {method}", needed.key));
+                }
+                if let Some(name) = step.more.get("as") {
+                    self.memory.inputs.insert(read(name)?, needed.input);
+                }
+                wanted.params.map_or(Ok(()), |wanted| self.kept.compare(&wanted, needed.raw.get()))
+            }
+            ("cancelled_input", Action::CancelledInput { input, reason }) => {
+                let name: String = read(&step.value)?;
+                let same = self.memory.inputs.get(&name) == Some(&input);
+                if same { check_reason(step, reason.as_deref()) } else { Err("another question".to_owned()) }
+            }
+            ("invoke", Action::Invoke { slot, method, params }) => {
+                let wanted: Message = read(&step.value)?;
+                if *wanted.method != *method {
+                    return Err(format!("the request {method}"));
+                }
+                wanted.params.map_or(Ok(()), |wanted| self.kept.compare(&wanted, params.get()))?;
+                if let Some(name) = step.more.get("as") {
+                    self.memory.slots.insert(read(name)?, slot.id());
+                }
+                match step.more.get("reply") {
+                    Some(answer) => {
+                        let reply = reply(answer)?;
+                        self.done(|client, now| client.reply(now, slot, reply))
+                    }
+                    None => Ok(()),
+                }
+            }
+            ("cancelled_invoke", Action::CancelledInvoke { slot, reason }) if slot == self.slot(&step.value)? => {
+                check_reason(step, reason.as_deref())
+            }
+            ("notified", Action::Notified { method, params, subscription }) if self.is(step, "of", subscription)? => {
+                let wanted: Message = read(&step.value)?;
+                if *wanted.method != *method {
+                    return Err(format!("the notification {method}"));
+                }
+                wanted.params.map_or(Ok(()), |wanted| self.kept.compare(&wanted, params.get()))
+            }
+            ("listening", Action::Listening { call, filter }) if self.is(step, "of", Some(call))? => {
+                let filter = Json::from_value(&filter).map_err(|error| error.to_string())?;
+                self.kept.compare(&step.value, filter.get())
+            }
+            (_, other) => Err(format!("another event: {other:?}")),
+        }
+    }
+
+    /// Whether the call that a step names is this one. A step that names none is content with any.
+    fn is(&self, step: &Step, member: &str, call: Option<CallId>) -> Result<bool, Problem> {
+        match step.more.get(member) {
+            Some(name) => Ok(Some(self.call(name)?) == call),
+            None => Ok(true),
+        }
+    }
+
+    fn ended(&mut self, step: &Step, outcome: Result<Answer, CallError>) -> Result<(), Problem> {
+        match outcome {
+            Ok(answer) => {
+                let cached: bool = step.more.get("cached").map(read).transpose()?.unwrap_or(false);
+                if answer.is_cached() != cached {
+                    return Err(format!("whether it was cached: {}", answer.is_cached()));
+                }
+                let wanted = step.more.get("result").ok_or_else(|| format!("it succeeded: {}", answer.json()))?;
+                self.kept.compare(wanted, answer.json().get())?;
+                self.memory.answers.insert(read(&step.value)?, answer);
+                Ok(())
+            }
+            Err(error) => {
+                let name = error_name(&error);
+                let wanted = step.more.get("error").map(read::<String>).transpose()?;
+                if wanted.as_deref() != Some(name) {
+                    return Err(format!("it failed with {name}: {error}"));
+                }
+                if let CallError::Remote(error) = &error {
+                    if let Some(code) = step.more.get("code") {
+                        self.kept.compare(code, &error.code.0.to_string())?;
+                    }
+                    if let Some(data) = step.more.get("data") {
+                        self.kept.compare(data, error.data.as_ref().map_or("null", Json::get))?;
+                    }
+                }
+                if let (CallError::BoundExceeded { bound, .. }, Some(limit)) = (&error, step.more.get("limit")) {
+                    let limit: String = read(limit)?;
+                    if limit != bound.name() {
+                        return Err(format!("the bound is {bound}"));
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn check_reason(step: &Step, reason: Option<&str>) -> Result<(), Problem> {
+    let wanted: Option<String> = step.more.get("reason").map(read).transpose()?;
+    if wanted.is_none() || wanted.as_deref() == reason { Ok(()) } else { Err(format!("the reason is {reason:?}")) }
+}
+
+fn list(json: &Json) -> Result<List, Problem> {
+    match &*read::<String>(json)? {
+        "prompts" => Ok(List::Prompts),
+        "resources" => Ok(List::Resources),
+        "templates" => Ok(List::Templates),
+        "tools" => Ok(List::Tools),
+        other => Err(format!("{other:?} is no list")),
+    }
+}
+
+fn options(step: &Step) -> Result<CallOptions, Problem> {
+    #[derive(Default, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    struct Options {
+        progress: Option<Json>,
+        idle_ms: Option<u64>,
+        hard_ms: Option<u64>,
+        drive_input: Option<bool>,
+        meta: Option<Json>,
+        cache: Option<String>,
+        log_level: Option<Json>,
+        partition: Option<String>,
+    }
+    let given: Options = step.more.get("options").map(read).transpose()?.unwrap_or_default();
+    let mut options = CallOptions::new();
+    options = match given.progress {
+        Some(json) if json.get() == "true" => options.progress(),
+        Some(json) => options.progress_token(read::<RequestId>(&json)?),
+        None => options,
+    };
+    if let Some(millis) = given.idle_ms {
+        options = options.idle(Some(Duration::from_millis(millis)));
+    }
+    if let Some(millis) = given.hard_ms {
+        options = options.hard(Some(Duration::from_millis(millis)));
+    }
+    if let Some(drive) = given.drive_input {
+        options = options.drive_input(drive);
+    }
+    if let Some(meta) = given.meta {
+        options = options.meta(meta);
+    }
+    if let Some(name) = given.log_level {
+        options = options.log_level(level(&name)?);
+    }
+    if let Some(partition) = given.partition {
+        options = options.partition(partition);
+    }
+    match given.cache.as_deref() {
+        None | Some("use") => Ok(options),
+        Some("refresh") => Ok(options.cache(CacheUse::Refresh)),
+        Some("bypass") => Ok(options.cache(CacheUse::Bypass)),
+        Some(other) => Err(format!("{other:?} is no use of the cache")),
+    }
+}
+
+/// An answer to a request of the server, as a file writes it.
+fn reply(json: &Json) -> Result<Result<Json, ErrorObject>, Problem> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Reply {
+        Result(Json),
+        Error(ErrorObject),
+    }
+    Ok(match read(json)? {
+        Reply::Result(result) => Ok(result),
+        Reply::Error(error) => Err(error),
+    })
+}
+
+/// An answer to a question, as a file writes it.
+fn answer(json: &Json) -> Result<InputAnswer, Problem> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Written {
+        Elicit(crate::model::ElicitResult),
+        Sample(Box<crate::model::CreateMessageResult>),
+        Roots(crate::model::ListRootsResult),
+        Raw(Json),
+        Declined,
+        Refused(ErrorObject),
+    }
+    Ok(match read(json)? {
+        Written::Elicit(result) => InputAnswer::Elicit(result),
+        Written::Sample(result) => InputAnswer::Sample(result),
+        Written::Roots(result) => InputAnswer::Roots(result),
+        Written::Raw(result) => InputAnswer::Raw(result),
+        Written::Declined => InputAnswer::Declined,
+        Written::Refused(error) => InputAnswer::Refused(error),
+    })
+}
+
+/// The name of a failure in transcripts.
+const fn error_name(error: &CallError) -> &'static str {
+    match error {
+        CallError::Remote(_) => "remote",
+        CallError::TimedOut { kind: TimeoutKind::Idle } => "timed_out_idle",
+        CallError::TimedOut { kind: TimeoutKind::Hard } => "timed_out_hard",
+        CallError::Cancelled => "cancelled",
+        CallError::Disconnected => "disconnected",
+        CallError::InvalidResult { .. } => "invalid_result",
+        CallError::OutputInvalid { .. } => "output_invalid",
+        CallError::InputUnsupported { .. } => "input_unsupported",
+        CallError::InputRefused { .. } => "input_refused",
+        CallError::RoundsExceeded { .. } => "rounds_exceeded",
+        CallError::BoundExceeded { .. } => "bound_exceeded",
+        CallError::Incompatible { .. } => "incompatible",
+        CallError::NotInVersion { .. } => "not_in_version",
+        CallError::CapabilityMissing { .. } => "capability_missing",
+    }
+}

@@ -1,0 +1,10 @@
+//! The targets. What each promises stands in the table of the crate.
+
+pub mod client;
+pub mod line;
+pub mod message;
+pub mod pair;
+pub mod request_state;
+pub mod schema;
+pub mod server;
+pub mod uri_template;

@@ -1,0 +1,211 @@
+//! The fixture server (`../../../../FIXTURE.md`) on rmcp: both eras over stdio.
+
+#![expect(deprecated, reason = "roots, sampling and logging are what is served here")]
+
+mod tools;
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
+use rmcp::{RoleServer, ServerHandler, ServiceExt, transport::stdio};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use mcp_sansio_interop_rmcp::from_wire;
+
+const PAGE_SIZE: usize = 50;
+
+/// What this process remembers.
+struct State {
+    cancelled: usize,
+    has_extra: bool,
+    level: LoggingLevel,
+    subscribed: BTreeSet<String>,
+    /// The streams of `subscriptions/listen` that are open.
+    listeners: Vec<SubscriptionSink>,
+}
+
+struct Fixture(Mutex<State>);
+
+type Context = RequestContext<RoleServer>;
+
+fn is_modern(context: &Context) -> bool {
+    context.protocol_version() >= Some(ProtocolVersion::V_2026_07_28)
+}
+
+fn refuse(message: impl Into<String>) -> ErrorData {
+    ErrorData::invalid_params(message.into(), None)
+}
+
+/// A result from its wire form. rmcp marks results complete only in its own constructors, and takes the mark away again
+/// for older revisions.
+fn result<T: DeserializeOwned>(mut json: Value) -> T {
+    json["resultType"] = json!("complete");
+    from_wire(json)
+}
+
+impl Fixture {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ServerHandler for Fixture {
+    fn get_info(&self) -> ServerConfig {
+        from_wire(json!({
+            "protocolVersion": "2025-11-25",
+            "serverInfo": {"name": "interop-rmcp-server", "version": "1.0.0"},
+            "capabilities": {
+                "tools": {"listChanged": true},
+                "prompts": {},
+                "resources": {"subscribe": true},
+                "completions": {},
+                "logging": {},
+            },
+        }))
+    }
+
+    async fn list_tools(&self, page: Option<PaginatedRequestParams>, _: Context) -> Result<ListToolsResult, ErrorData> {
+        let start = match page.and_then(|page| page.cursor) {
+            Some(cursor) => cursor.parse().map_err(|_| refuse("unknown cursor"))?,
+            None => 0,
+        };
+        let all = tools::definitions(self.state().has_extra);
+        let end = start + PAGE_SIZE;
+        let next_cursor = (end < all.len()).then(|| end.to_string());
+        let mut page = ListToolsResult::with_all_items(all.into_iter().skip(start).take(PAGE_SIZE).collect());
+        page.next_cursor = next_cursor;
+        Ok(page)
+    }
+
+    async fn call_tool(&self, call: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
+        tools::call(self, call, context).await
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let greet = json!({"name": "greet", "arguments": [{"name": "who", "required": true}]});
+        Ok(result(json!({"prompts": [greet, {"name": "plain"}]})))
+    }
+
+    async fn get_prompt(&self, request: GetPromptRequestParams, _: Context) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let said = match request.name.as_str() {
+            "plain" => "A plain prompt.".to_owned(),
+            "greet" => {
+                let who = arguments.get("who").and_then(|who| who.as_str());
+                let who = who.ok_or_else(|| refuse("greet needs the argument \"who\""))?;
+                format!("Please greet {who}.")
+            }
+            other => return Err(refuse(format!("unknown prompt {other}"))),
+        };
+        let message = json!({"role": "user", "content": {"type": "text", "text": said}});
+        Ok(result::<GetPromptResult>(json!({"messages": [message]})).into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(result(json!({"resources": [
+            {"uri": "fixture://text", "name": "text", "mimeType": "text/plain"},
+            {"uri": "fixture://blob", "name": "blob", "mimeType": "application/octet-stream"},
+        ]})))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(result(json!({"resourceTemplates": [
+            {"uriTemplate": "fixture://items/{id}", "name": "items", "mimeType": "text/plain"},
+        ]})))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri.as_str();
+        let text = |text: String| json!({"uri": uri, "mimeType": "text/plain", "text": text});
+        let content = match (uri, uri.strip_prefix("fixture://items/")) {
+            ("fixture://text", _) => text("fixture text".into()),
+            ("fixture://blob", _) => {
+                json!({"uri": uri, "mimeType": "application/octet-stream", "blob": "AAEC/w=="})
+            }
+            (_, Some(id)) if !id.is_empty() && !id.contains('/') => text(format!("item {id}")),
+            _ => {
+                let data = Some(json!({"uri": uri}));
+                return Err(ErrorData::resource_not_found("resource not found", data));
+            }
+        };
+        Ok(result::<ReadResourceResult>(json!({"contents": [content]})).into())
+    }
+
+    async fn complete(&self, request: CompleteRequestParams, _: Context) -> Result<CompleteResult, ErrorData> {
+        let known: &[&str] = match request.argument.name.as_str() {
+            "who" => &["alice", "albert", "bob"],
+            "id" => &["one", "two", "three"],
+            _ => &[],
+        };
+        let prefix = request.argument.value.as_str();
+        let values: Vec<_> = known.iter().filter(|v| v.starts_with(prefix)).collect();
+        Ok(result(json!({"completion": {"values": values, "hasMore": false}})))
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
+        self.state().level = request.level;
+        Ok(())
+    }
+
+    async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+        self.state().subscribed.insert(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+        self.state().subscribed.remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // rmcp itself takes away what the capabilities do not declare.
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let sink = context.sink().clone();
+        let id = sink.id().clone();
+        self.state().listeners.push(sink);
+        context.cancelled().await;
+        self.state().listeners.retain(|sink| sink.id() != &id);
+        Ok(())
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let fixture = Fixture(Mutex::new(State {
+        cancelled: 0,
+        has_extra: false,
+        level: LoggingLevel::Debug,
+        subscribed: BTreeSet::new(),
+        listeners: Vec::new(),
+    }));
+    fixture.serve(stdio()).await?.waiting().await?;
+    Ok(())
+}
