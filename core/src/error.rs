@@ -76,6 +76,22 @@ impl ErrorObject {
         Self::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {shown}"))
     }
 
+    /// Whether the error says that a resource does not exist. Its code is -32602, with the address in the data, since
+    /// 2026-07-28, and -32002 before; gateways bring either into either era.
+    #[must_use]
+    pub fn is_resource_not_found(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Data {
+            #[serde(rename = "uri")]
+            _uri: String,
+        }
+        match self.code {
+            ErrorCode::RESOURCE_NOT_FOUND => true,
+            ErrorCode::INVALID_PARAMS => self.data.as_ref().is_some_and(|data| data.parse::<Data>().is_ok()),
+            _ => false,
+        }
+    }
+
     /// -32603 with a text that tells nothing of the inside.
     #[must_use]
     pub fn internal() -> Self {

@@ -21,7 +21,7 @@ cargo xtask peers
 
 Installs the SDKs of other languages that the interop tests drive, below .cache in the root of the tree, as the
 step `interop` of `cargo xtask test` does. With it, `cargo test` alone can run them:
-MCP_INTEROP_CACHE=\"$PWD/.cache\" cargo test --test interop
+cargo build --bins && MCP_INTEROP_CACHE=\"$PWD/.cache\" cargo test -p mcp-sansio-tests --test interop
 ";
 
 pub(crate) const CACHE: &str = ".cache";

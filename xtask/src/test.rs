@@ -200,6 +200,8 @@ fn alone(workspace: &Workspace) -> Result<(), Error> {
 
 fn interop(workspace: &Workspace, tally: &mut Tally) -> Result<(), Error> {
     peers::install(workspace)?;
+    // The test starts binaries of another package too, which cargo builds for that package only.
+    Run::cargo(workspace, "build").args(EVERYTHING).args(["--bins"]).go()?;
     Run::cargo(workspace, "test")
         .args(EVERYTHING)
         .args(["--test", "interop"])

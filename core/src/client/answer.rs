@@ -28,7 +28,10 @@ use crate::spec::ErrorCode;
 #[derive(Debug)]
 pub(super) enum Supplied {
     /// No answer. `instead` stands for it where the wire has no errors.
-    Refused { error: ErrorObject, instead: Option<Json> },
+    Refused {
+        error: ErrorObject,
+        instead: Option<Json>,
+    },
     Result(Json),
 }
 

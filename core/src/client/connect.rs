@@ -298,8 +298,7 @@ impl Core {
     /// False if the error does not name revisions.
     pub(super) fn reissue(&mut self, now: Now, id: CallId, error: &ErrorObject) -> bool {
         let Some(supported) = probe::supported(error).filter(|_| self.is_modern()) else { return false };
-        let modern: Vec<Version> =
-            self.offers.iter().copied().filter(|version| version.era() == Era::Modern).collect();
+        let modern: Vec<Version> = self.offers.iter().copied().filter(|version| version.era() == Era::Modern).collect();
         let requested = self.envelope.as_ref().map_or(Version::LATEST, |envelope| envelope.version);
         let Some(call) = self.calls.get_mut(id) else { return true };
         match probe::common(&modern, &supported) {

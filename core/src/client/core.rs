@@ -4,8 +4,8 @@
 //! message ([`Core::on_message`]), to be told what the peer's silence means ([`Core::on_eof`]), and to give out
 //! what [`Core::poll`] answers. Each frame says what it is ([`Route`]), for transports that send requests apart.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 

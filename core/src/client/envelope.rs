@@ -29,11 +29,7 @@ use crate::spec::{Version, meta};
 pub(super) fn is_filled(key: &str) -> bool {
     matches!(
         key,
-        meta::PROTOCOL_VERSION
-            | meta::CLIENT_INFO
-            | meta::CLIENT_CAPABILITIES
-            | meta::LOG_LEVEL
-            | meta::PROGRESS_TOKEN
+        meta::PROTOCOL_VERSION | meta::CLIENT_INFO | meta::CLIENT_CAPABILITIES | meta::LOG_LEVEL | meta::PROGRESS_TOKEN
     )
 }
 
@@ -52,7 +48,12 @@ impl Envelope {
         if config.send_client_info {
             object.value(meta::CLIENT_INFO, &config.info);
         }
-        object.value(meta::CLIENT_CAPABILITIES, &config.capabilities);
+        let mut capabilities = config.capabilities.clone();
+        if let Some(roots) = &mut capabilities.roots {
+            // Nobody announces changed roots in this era.
+            roots.list_changed = None;
+        }
+        object.value(meta::CLIENT_CAPABILITIES, &capabilities);
         object.end();
         let text = String::from_utf8(out).unwrap_or_default();
         let members = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
@@ -114,12 +115,7 @@ pub(super) fn foreign_members(config: &Config, request: &Request, options: &Call
 }
 
 /// The frame of one leg of a call.
-pub(super) fn request_frame(
-    wire: i64,
-    call: &Call,
-    envelope: Option<&Envelope>,
-    level: Option<LoggingLevel>,
-) -> Bytes {
+pub(super) fn request_frame(wire: i64, call: &Call, envelope: Option<&Envelope>, level: Option<LoggingLevel>) -> Bytes {
     let request = &call.request;
     let fixed = envelope.map_or("", |envelope| &envelope.members);
     let capacity = request.params.get().len()

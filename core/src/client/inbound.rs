@@ -179,9 +179,8 @@ impl Core {
         if self.config.server_methods.contains(method.as_str()) {
             return self.invoke(id, method, params, batch);
         }
-        let MethodName::Known(
-            known @ (Method::ElicitationCreate | Method::RootsList | Method::SamplingCreateMessage),
-        ) = method
+        let MethodName::Known(known @ (Method::ElicitationCreate | Method::RootsList | Method::SamplingCreateMessage)) =
+            method
         else {
             return self.refuse(&id, batch, &ErrorObject::method_not_found(method.as_str()));
         };
@@ -222,11 +221,9 @@ impl Core {
 
     fn invoke(&mut self, id: RequestId, method: &MethodName, params: &Members, batch: Option<BatchId>) {
         match self.inbound.open(id.clone(), None, Owed::Invoke { batch }) {
-            Ok(slot) => self.event(Action::Invoke {
-                slot: ReplySlot(slot),
-                method: owned_name(method),
-                params: params.json(),
-            }),
+            Ok(slot) => {
+                self.event(Action::Invoke { slot: ReplySlot(slot), method: owned_name(method), params: params.json() })
+            }
             Err(refused) => self.no_slot(&id, batch, refused),
         }
     }
@@ -350,8 +347,7 @@ impl Core {
 
     pub(crate) fn supply_input(&mut self, now: Now, input: InputId, answer: &InputAnswer) -> Result<(), Error> {
         self.alive()?;
-        let question =
-            self.questions.get(&input).ok_or(Misuse::WrongState("the question is not open"))?;
+        let question = self.questions.get(&input).ok_or(Misuse::WrongState("the question is not open"))?;
         let supplied = super::answer::judge(&question.asked, answer, self.config.apply_defaults)?;
         let Some(Question { origin, .. }) = self.questions.remove(&input) else { return Ok(()) };
         match (origin, supplied) {

@@ -124,8 +124,7 @@ impl Core {
     fn on_acknowledged(&mut self, params: &Members) {
         let id = params.meta_raw(MetaField::SubscriptionId).and_then(|text| self.stream(text));
         let Some(id) = id else { return self.ignore("a stream was acknowledged that is not open") };
-        let filter: Option<SubscriptionFilter> =
-            params.parse(Field::Notifications, "a filter").ok().flatten();
+        let filter: Option<SubscriptionFilter> = params.parse(Field::Notifications, "a filter").ok().flatten();
         let Some(filter) = filter else { return self.ignore("an acknowledgement has no filter") };
         let Some(call) = self.calls.get_mut(id) else { return };
         if matches!(call.kind, Kind::Listen { acknowledged: true }) {

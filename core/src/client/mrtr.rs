@@ -88,7 +88,11 @@ impl Core {
         }
         let (requests, state) = (result.value(Field::InputRequests), result.value(Field::RequestState));
         if requests.is_none() && state.is_none() {
-            return self.invalid_result(id, "an input_required result has neither inputRequests nor requestState", &result);
+            return self.invalid_result(
+                id,
+                "an input_required result has neither inputRequests nor requestState",
+                &result,
+            );
         }
         if state.as_ref().is_some_and(|state| !state.is_string()) {
             return self.invalid_result(id, "requestState is no string", &result);
@@ -146,8 +150,7 @@ impl Core {
                 self.deprecated(feature);
             }
             self.questions.insert(input, Question { origin: Origin::Round { call: id, key: key.clone() }, asked });
-            let needed =
-                InputNeeded { input, call: Some(id), key: key.clone().into_string(), request, raw };
+            let needed = InputNeeded { input, call: Some(id), key: key.clone().into_string(), request, raw };
             self.event(Action::NeedInput(Box::new(needed)));
             answers.push((key, input, None));
         }

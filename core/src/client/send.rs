@@ -28,7 +28,12 @@ impl Core {
         self.start(now, Request::list(list, None), options, Kind::Walk(Box::new(Walk::new(list))))
     }
 
-    pub(crate) fn listen(&mut self, now: Now, filter: &SubscriptionFilter, options: CallOptions) -> Result<CallId, Error> {
+    pub(crate) fn listen(
+        &mut self,
+        now: Now,
+        filter: &SubscriptionFilter,
+        options: CallOptions,
+    ) -> Result<CallId, Error> {
         let limits = &self.config.limits;
         if self.listens >= limits.listen_streams {
             return Err(Error::limit(Bound::ListenStreams, limits.listen_streams));
@@ -228,7 +233,9 @@ impl Core {
     pub(crate) fn notify(&mut self, method: &str, params: &Json) -> Result<(), Error> {
         self.alive()?;
         if Method::is_reserved(method) {
-            return Err(Misuse::Argument(format!("{method} belongs to the protocol: there is a verb for it").into()).into());
+            return Err(
+                Misuse::Argument(format!("{method} belongs to the protocol: there is a verb for it").into()).into()
+            );
         }
         if !params.is_object() {
             return Err(Misuse::Argument("params must be an object".into()).into());

@@ -104,10 +104,10 @@ impl<T> Inbound<T> {
 
     /// Mutes the request of an open slot.
     pub(crate) fn mute(&mut self, slot: SlotId) {
-        if let Some(id) = self.get_mut(slot).map(|entry| entry.id.clone()) {
-            if self.by_id.get(&id) == Some(&slot.index) {
-                self.cancel(&id);
-            }
+        if let Some(id) = self.get_mut(slot).map(|entry| entry.id.clone())
+            && self.by_id.get(&id) == Some(&slot.index)
+        {
+            self.cancel(&id);
         }
     }
 

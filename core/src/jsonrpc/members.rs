@@ -302,13 +302,13 @@ impl Members {
     /// An optional string.
     pub(crate) fn string(&self, field: Field) -> Result<Option<Cow<'_, str>>, FieldError> {
         self.raw(field)
-            .map(|text| string_token(text).ok_or(FieldError::Type(field.name(), "a string")))
+            .map(|text| string_token(text).ok_or_else(|| FieldError::Type(field.name(), "a string")))
             .transpose()
     }
 
     /// A required string.
     pub(crate) fn required_string(&self, field: Field) -> Result<Cow<'_, str>, FieldError> {
-        self.string(field)?.ok_or(FieldError::Missing(field.name()))
+        self.string(field)?.ok_or_else(|| FieldError::Missing(field.name()))
     }
 
     /// An optional object.
@@ -338,7 +338,7 @@ impl Members {
     /// A reserved `_meta` key as a string.
     pub(crate) fn meta_string(&self, field: MetaField) -> Result<Option<Cow<'_, str>>, FieldError> {
         self.meta_raw(field)
-            .map(|text| string_token(text).ok_or(FieldError::Type(field.name(), "a string")))
+            .map(|text| string_token(text).ok_or_else(|| FieldError::Type(field.name(), "a string")))
             .transpose()
     }
 }

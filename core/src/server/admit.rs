@@ -21,6 +21,7 @@ use super::api::{Call, List, ReadTarget, Reference};
 use super::definition::{Definition, Features};
 use super::listen::Filter;
 use super::result::Expects;
+use super::uri::{is_uri, leaves_its_folder};
 use crate::error::ErrorObject;
 use crate::json::Json;
 use crate::jsonrpc::{Field, FieldError, Members, MethodName};
@@ -165,7 +166,8 @@ fn prompt(definition: &Definition, params: &Members) -> Result<Admission, ErrorO
     Ok(Admission::Invoke(Call::Prompt { index, name: name.into(), arguments }, Expects::Prompt))
 }
 
-/// Exact URIs before templates, templates in the order of registration, the catch-all before both.
+/// Exact URIs before templates, templates in the order of registration, the catch-all before both. What is no URI,
+/// or a path that climbs out of its folder, is not found.
 fn read(definition: &Definition, version: Version, params: &Members) -> Result<Admission, ErrorObject> {
     let uri = params.required_string(Field::Uri)?;
     let catalogue = &definition.catalogue;
@@ -174,10 +176,15 @@ fn read(definition: &Definition, version: Version, params: &Members) -> Result<A
         let mut templates = catalogue.templates.iter().enumerate();
         templates.find_map(|(index, (_, template))| template.match_uri(&uri).map(|values| (index, values)))
     };
+    let listed = catalogue.resource_uris.get(&*uri).copied();
+    // What the catalogue names is the author's; everything else was made up by the client.
+    if listed.is_none() && (!is_uri(&uri) || leaves_its_folder(&uri)) {
+        return Err(resource_not_found(version, &uri));
+    }
     let target = if definition.features.read_any {
         ReadTarget::Any
-    } else if let Some(index) = catalogue.resource_uris.get(&*uri) {
-        ReadTarget::Resource(*index)
+    } else if let Some(index) = listed {
+        ReadTarget::Resource(index)
     } else if let Some((index, values)) = template() {
         ReadTarget::Template(index, values)
     } else if dynamic {
@@ -260,15 +267,18 @@ fn find_reference(
                 .ok_or_else(|| unknown("prompt argument", argument))
         }
         CompletionReference::Resource(resource) => {
-            let index = catalogue.template_uris.get(resource.uri.as_str()).copied();
+            // The template as it is listed, or an address that it matches.
+            let matching = || catalogue.templates.iter().position(|(_, t)| t.match_uri(&resource.uri).is_some());
+            let index = catalogue.template_uris.get(resource.uri.as_str()).copied().or_else(matching);
             if index.is_none() && !definition.is_dynamic(List::Templates) {
                 return Err(unknown("resource template", &resource.uri));
             }
-            let known = index.and_then(|index| catalogue.templates.get(index)).is_none_or(|(_, template)| {
-                template.variables().into_iter().any(|name| name == argument)
-            });
+            let template = index.and_then(|index| catalogue.templates.get(index));
+            let known = template
+                .is_none_or(|(_, template)| template.variables().iter().any(|name| name == argument));
+            let name = template.map_or(&resource.uri, |(listed, _)| &listed.uri_template);
             known
-                .then(|| Reference::Template(index, resource.uri.as_str().into()))
+                .then(|| Reference::Template(index, name.as_str().into()))
                 .ok_or_else(|| unknown("template variable", argument))
         }
         CompletionReference::Unknown(_) => Err(ErrorObject::invalid_params("ref has an unknown type")),

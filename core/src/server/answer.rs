@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::api::{Action, Reply};
+use super::api::{Action, InputRequired, Reply};
 use super::machine::{Key, Pending, Server, Subscribes};
 use super::result::{self, Expects, Unfit};
 use super::rounds::{self, Unaskable};
@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{ReplySlot, RequestId, SlotId};
 use crate::jsonrpc::FrameWriter;
 use crate::machine::Now;
-use crate::spec::Era;
+use crate::spec::{Era, ErrorCode, Method, Version};
 
 impl Server {
     /// Answers an invocation. The slot is used up, whatever comes of it.
@@ -48,7 +48,10 @@ impl Server {
                     let mut frame = FrameWriter::result(&id, 512);
                     let definition = Arc::clone(&self.definition);
                     match rounds::write_result(&definition, &context, asked, now, &mut self.rng, frame.out()) {
-                        Ok(()) => self.finish(slot, |_, _| frame.finish()),
+                        Ok(()) => {
+                            self.say_deprecated_questions(asked);
+                            self.finish(slot, |_, _| frame.finish());
+                        }
                         Err(why) => self.cannot_ask(slot, why),
                     }
                     Ok(())
@@ -92,7 +95,13 @@ impl Server {
         self.finish(slot, |server, entry| {
             let (id, version) = (&entry.id, entry.data.context.version());
             let error = match reply {
-                Reply::Error(error) => Some(error),
+                Reply::Error(error) => match sendable(version, &entry.data.expects, error) {
+                    Ok(error) => Some(error),
+                    Err(unfit) => {
+                        wrong = Some(unfit);
+                        Some(ErrorObject::internal())
+                    }
+                },
                 Reply::StateUsed => Some(rounds::state_refused()),
                 Reply::Failed => match result::failed(&entry.data.expects) {
                     Ok(text) => {
@@ -121,9 +130,23 @@ impl Server {
         if let Some(unfit) = wrong {
             let text = match unfit {
                 Unfit::Kind => "a reply of another kind than the call".to_owned(),
+                Unfit::Code(code) => format!("a handler answered with the error code {code}, which is not its to use"),
                 Unfit::Output(problem) => format!("a tool's result breaks its output schema: {problem}"),
             };
             self.say(Diagnostic::new(DiagnosticKind::Output, text));
+        }
+    }
+
+    /// Says once for each that a modern client was asked for what is deprecated there.
+    fn say_deprecated_questions(&mut self, asked: &InputRequired) {
+        for method in asked.requests.iter().filter_map(|(_, request)| request.method()) {
+            match method {
+                Method::RootsList => self.say_deprecated(method, "roots are deprecated since 2026-07-28"),
+                Method::SamplingCreateMessage => {
+                    self.say_deprecated(method, "sampling is deprecated since 2026-07-28");
+                }
+                _ => {}
+            }
         }
     }
 
@@ -178,7 +201,7 @@ impl Server {
     pub(super) fn invocation_timed_out(&mut self, slot: SlotId) {
         let Some(entry) = self.inbound.get_mut(slot).filter(|entry| !entry.muted) else { return };
         let (id, batch) = (entry.id.clone(), entry.data.batch.take());
-        let error = ErrorObject::new(crate::spec::ErrorCode::INTERNAL_ERROR, "the request took too long");
+        let error = ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the request took too long");
         self.send_error(&id, &error, batch);
         self.cancel_slot(slot, Some("deadline".into()));
         self.close_if_drained();
@@ -222,5 +245,18 @@ impl Server {
         }
         out.extend_from_slice(b"]\n");
         self.write(out.into());
+    }
+}
+
+/// A handler's error as a modern client may get it: an unknown resource has another code there, and codes that the
+/// specification keeps for itself mean what it says, or are not sent. A gateway's errors pass as they came.
+fn sendable(version: Version, expects: &Expects, error: ErrorObject) -> Result<ErrorObject, Unfit> {
+    if version.era() == Era::Legacy || *expects == Expects::Raw {
+        return Ok(error);
+    }
+    match error.code {
+        ErrorCode::RESOURCE_NOT_FOUND => Ok(ErrorObject { code: version.resource_not_found(), ..error }),
+        code if code.is_reserved() && !code.is_recognised_modern() => Err(Unfit::Code(code)),
+        _ => Ok(error),
     }
 }

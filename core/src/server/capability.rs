@@ -2,7 +2,8 @@
 //!
 //! Sources: the capability tables of `basic/lifecycle` (legacy) and `server/discover` (modern).
 
-use super::definition::{BuildError, Features};
+use super::builder::BuildError;
+use super::definition::Features;
 use crate::jsonrpc::ObjectWriter;
 use crate::spec::Version;
 

@@ -9,7 +9,7 @@ use crate::ids::{ProgressToken, RequestId};
 use crate::json::Json;
 use super::request_state::TokenId;
 use crate::jsonrpc::{Field, Members, MetaField, MethodName};
-use crate::model::{ClientCapabilities, Implementation, TraceContext};
+use crate::model::{ClientCapabilities, ElicitParams, ElicitResult, Implementation, TraceContext};
 use crate::spec::{Era, ErrorCode, Version};
 
 /// The client of a legacy session, as it introduced itself.
@@ -121,15 +121,10 @@ impl Context {
         self.request.params.meta_raw(MetaField::ProgressToken).and_then(RequestId::from_json_text).map(ProgressToken)
     }
 
-    /// The trace context of `_meta`.
+    /// The trace context of `_meta`, as far as it is well-formed.
     #[must_use]
     pub fn trace_context(&self) -> TraceContext {
-        let read = |field| self.request.params.meta_string(field).ok().flatten().map(Cow::into_owned);
-        TraceContext {
-            traceparent: read(MetaField::Traceparent),
-            tracestate: read(MetaField::Tracestate),
-            baggage: read(MetaField::Baggage),
-        }
+        self.meta().parse().map(|meta| TraceContext::from_meta(&meta)).unwrap_or_default()
     }
 
     /// Who is asking, as the front has authenticated it.
@@ -143,6 +138,16 @@ impl Context {
     #[must_use]
     pub fn input(&self, key: &str) -> Option<&Result<Json, ErrorObject>> {
         self.rounds.as_ref()?.answers.get(key)
+    }
+
+    /// The same for an elicitation, read and checked: what the user accepted fits the form of `asked`.
+    ///
+    /// # Errors
+    /// The client's own refusal, or -32602 for an answer that is none; its text names fields, never values.
+    #[must_use]
+    pub fn elicited(&self, key: &str, asked: &ElicitParams) -> Option<Result<ElicitResult, ErrorObject>> {
+        let answer = self.input(key)?.clone();
+        Some(answer.and_then(|answer| super::rounds::read_elicited(asked, &answer)))
     }
 
     /// Every answer so far, by key.

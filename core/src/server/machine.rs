@@ -377,7 +377,7 @@ impl Server {
             return Err(Misuse::WrongState("the machine has a session already").into());
         }
         let session = Session::import(&self.definition, exported)
-            .ok_or(Misuse::Argument("the value is no exported session of this server".into()))?;
+            .ok_or_else(|| Misuse::Argument("the value is no exported session of this server".into()))?;
         self.session = Some(session);
         Ok(())
     }

@@ -2,9 +2,9 @@
 //!
 //! | module | decides |
 //! |---|---|
-//! | `definition`, `pages`, `capability` | what is offered, written out once |
+//! | `definition`, `builder`, `pages`, `capability` | what is offered, written out once |
 //! | `envelope`, `session` | who asks, at which revision |
-//! | `admit` | what becomes of a request |
+//! | `admit`, `uri` | what becomes of a request |
 //! | `rounds`, `ask`, [`request_state`] | questions of a handler, in both eras |
 //! | `result` | how a reply is written for a revision |
 //! | `listen` | streams of notifications |
@@ -14,6 +14,7 @@ mod admit;
 mod answer;
 mod api;
 mod ask;
+mod builder;
 mod capability;
 mod context;
 mod definition;
@@ -28,6 +29,7 @@ mod rounds;
 mod session;
 #[cfg(test)]
 mod tests;
+mod uri;
 
 pub use admit::resource_not_found;
 pub use api::{
@@ -35,5 +37,6 @@ pub use api::{
     ReadTarget, Reference, Reply, RequestFailure, Sent,
 };
 pub use context::{ClientFacts, Context};
-pub use definition::{BuildError, Definition, DefinitionBuilder};
+pub use builder::{BuildError, DefinitionBuilder};
+pub use definition::Definition;
 pub use machine::Server;

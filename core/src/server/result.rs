@@ -21,7 +21,7 @@ use crate::jsonrpc::{Field, Members, MetaField, ObjectWriter};
 use crate::model::{
     CallToolResult, Completion, Extra, Meta, ReadResourceResult, ResultType, Shape, Wrapping,
 };
-use crate::spec::{Era, Version, meta};
+use crate::spec::{Era, ErrorCode, Version, meta};
 
 /// What a reply answers: which shapes fit, and what is checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +39,8 @@ pub(super) enum Expects {
 /// Why a reply cannot be sent.
 #[derive(Debug)]
 pub(super) enum Unfit {
+    /// An error with a code that only the specification may use.
+    Code(ErrorCode),
     /// It is of another kind than the call.
     Kind,
     /// It breaks the tool's output schema.
@@ -104,13 +106,14 @@ fn write_tool(
     mut result: CallToolResult,
     out: &mut Vec<u8>,
 ) -> Result<(), Unfit> {
-    if let Some(schema) = entry.and_then(|entry| entry.output.as_ref()) {
-        if definition.policy.validate_output && result.is_error != Some(true) {
+    if let Some(schema) = entry.and_then(|entry| entry.output.as_ref())
+        && definition.policy.validate_output
+        && result.is_error != Some(true)
+    {
             let content = result.structured_content.as_ref().ok_or_else(|| {
                 Unfit::Output("structuredContent is missing, though the tool has an output schema".to_owned())
             })?;
             schema.validate_json(content).map_err(|problem| Unfit::Output(problem.to_string()))?;
-        }
     }
     let shape = Shape::of(version);
     let wrapping = entry.map_or_else(Wrapping::default, |entry| entry.wrapping(version));

@@ -20,13 +20,15 @@ use super::api::InputRequired;
 use super::context::{Context, Request, Rounds, missing_capability};
 use super::definition::Definition;
 use super::request_state::{self, Binding, Claims, Refused};
+use super::uri::is_uri;
 use crate::error::{Error, ErrorObject};
 use crate::json::Json;
 use crate::jsonrpc::{Field, Members, ObjectWriter};
 use crate::limits::Bound;
 use crate::machine::Now;
-use crate::model::{ClientCapabilities, ElicitParams, InputRequest, Shape};
+use crate::model::{ClientCapabilities, ElicitParams, ElicitResult, IncludeContext, InputRequest, Shape};
 use crate::rng::Rng;
+use crate::schema::elicitation::ElicitationSchema;
 use crate::spec::{Era, Version, meta};
 
 /// Why a handler's questions cannot be asked.
@@ -63,12 +65,56 @@ pub(super) fn check(definition: &Definition, context: &Context, asked: &InputReq
             let text = format!("the client's revision, {version}, has no {method}");
             return Err(Unaskable::Refuse(ErrorObject::invalid_request(text)));
         }
-        merge(&mut required, request.required_capabilities());
+        judge(request).map_err(|why| Unaskable::Handler(format!("the question {key:?}: {why}")))?;
+        merge(&mut required, required_by(request, version));
     }
     match capabilities.missing(&required) {
         Some(missing) => Err(Unaskable::Refuse(missing_capability(version, &missing))),
         None => Ok(()),
     }
+}
+
+/// Whether a question is one that may be put to a client: a flat form, a page that has an address, messages that
+/// keep the rules of tool use.
+fn judge(request: &InputRequest) -> Result<(), String> {
+    match request {
+        InputRequest::Elicit(ElicitParams::Form(form)) => {
+            ElicitationSchema::parse(&form.requested_schema).map(drop).map_err(|error| error.to_string())
+        }
+        InputRequest::Elicit(ElicitParams::Url(page)) if !is_uri(&page.url) => Err("its url is none".to_owned()),
+        InputRequest::Sample(params) => params.check().map_err(|error| error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// What the client must have declared. Asking for context of servers is advised against without the capability, in
+/// the revisions that have one.
+fn required_by(request: &InputRequest, version: Version) -> ClientCapabilities {
+    let required = request.required_capabilities();
+    match request {
+        InputRequest::Sample(params)
+            if version >= Version::V2025_11_25
+                && matches!(params.include_context, Some(IncludeContext::ThisServer | IncludeContext::AllServers)) =>
+        {
+            required.with_sampling_context()
+        }
+        _ => required,
+    }
+}
+
+/// The answer to an elicitation: its shape, and accepted content against the form that was asked with.
+pub(super) fn read_elicited(asked: &ElicitParams, answer: &Json) -> Result<ElicitResult, ErrorObject> {
+    let unfit = |why: &dyn std::fmt::Display| ErrorObject::invalid_params(format!("the answer does not fit: {why}"));
+    let result: ElicitResult = answer.parse().map_err(|_| unfit(&"it is no result of an elicitation"))?;
+    if let (ElicitParams::Form(form), true) = (asked, result.accepted()) {
+        let form = ElicitationSchema::parse(&form.requested_schema).map_err(|error| unfit(&error))?;
+        let content = match &result.content {
+            Some(content) => content.parse().map_err(|_| unfit(&"its content is no object"))?,
+            None => serde_json::Map::new(),
+        };
+        form.validate_content(&content).map_err(|error| unfit(&error))?;
+    }
+    Ok(result)
 }
 
 /// Writes the `input_required` result of the modern era.

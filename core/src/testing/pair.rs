@@ -21,7 +21,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::link::Link;
-use super::peer::{Peer, Sorted};
+use super::peer::{Peer, Sorted, line};
 use super::tree::Tree;
 use crate::client::{self, Answer, CallError, CallOptions, Client, Config, InputAnswer, InputNeeded, Request};
 use crate::ids::CallId;
@@ -257,10 +257,7 @@ impl Pair {
     }
 
     fn carry(&mut self, from: Side, frame: &Bytes) {
-        let text = frame.strip_suffix(b"\n").unwrap_or_else(|| panic!("the {from:?} wrote a frame without a newline"));
-        assert!(!text.contains(&b'\n'), "the {from:?} wrote a newline within a frame");
-        let text = std::str::from_utf8(text).unwrap_or_else(|_| panic!("the {from:?} wrote what is not UTF-8"));
-        self.frames.push(Frame { from, at: self.now.mono, text: text.to_owned() });
+        self.frames.push(Frame { from, at: self.now.mono, text: line(frame).to_owned() });
         match from {
             Side::Client => self.up.send(self.now.mono, frame),
             Side::Server => self.down.send(self.now.mono, frame),

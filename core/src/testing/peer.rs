@@ -143,6 +143,22 @@ impl<M: Machine> Peer<M> {
         }
     }
 
+    /// Takes everything that the machine has to say: its frames are the answer, its events and remarks are kept.
+    ///
+    /// # Panics
+    /// When a frame is not one line of UTF-8.
+    pub fn drain(&mut self, now: Now) -> Vec<String> {
+        let mut frames = Vec::new();
+        while let Some(sorted) = self.act(now) {
+            match sorted {
+                Sorted::Frame(frame) => frames.push(line(&frame).to_owned()),
+                Sorted::Event { action, .. } => self.events.push_back(action),
+                Sorted::Diagnostic(diagnostic) => self.diagnostics.push(diagnostic),
+            }
+        }
+        frames
+    }
+
     /// Takes the machine's next action, remarks put aside and frames reported as written.
     pub(super) fn act(&mut self, now: Now) -> Option<Sorted<M::Action>> {
         loop {
@@ -170,7 +186,7 @@ impl<M: Machine> Peer<M> {
     ///
     /// # Panics
     /// When a deadline stays due though nothing came of it: a driver would spin for ever.
-    pub(super) fn wake(&mut self, now: Now) {
+    pub fn wake(&mut self, now: Now) {
         if self.deadline().is_none_or(|at| at > now.mono) {
             return;
         }
@@ -182,4 +198,14 @@ impl<M: Machine> Peer<M> {
             );
         }
     }
+}
+
+/// The text of a frame.
+///
+/// # Panics
+/// When it is not one line of UTF-8.
+pub(super) fn line(frame: &Bytes) -> &str {
+    let text = frame.strip_suffix(b"\n").unwrap_or_else(|| panic!("a frame has no newline"));
+    assert!(!text.contains(&b'\n'), "a newline within a frame");
+    std::str::from_utf8(text).unwrap_or_else(|_| panic!("a frame is not UTF-8"))
 }

@@ -17,7 +17,7 @@ from mcp import Client, MCPDeprecationWarning, StdioServerParameters, types
 
 from cells import CELLS, ROOTS
 
-CELL_SECONDS = 10
+CELL_SECONDS = float(os.environ.get("INTEROP_CELL_SECONDS", "10"))
 MODERN = "2026-07-28"
 
 warnings.simplefilter("ignore", MCPDeprecationWarning)  # roots, sampling and logging are what is tested here

@@ -130,7 +130,9 @@ fn u53_results_of_rounds_are_never_kept() {
 #[test]
 fn u53_nothing_is_kept_without_a_time() {
     let mut driver = Driver::modern(config());
-    for result in [contents(0, "public"), contents(-5, "public"), json!({"contents": []}), json!({"contents": [], "ttlMs": "9"})] {
+    for result in
+        [contents(0, "public"), contents(-5, "public"), json!({"contents": []}), json!({"contents": [], "ttlMs": "9"})]
+    {
         fetch(&mut driver, "a:b", CallOptions::new(), result);
         assert!(!cached(&mut driver, "a:b", CallOptions::new()));
     }
@@ -152,7 +154,8 @@ fn refresh_and_bypass() {
     assert!(cached(&mut driver, "a:b", CallOptions::new()));
     assert!(!cached(&mut driver, "a:b", CallOptions::new().cache(CacheUse::Refresh)));
     // Params are compared by value.
-    let call = driver.call(Request::custom("resources/read", Json::from_text(r#"{ "uri" : "a\u003ab" }"#).unwrap()).unwrap());
+    let call =
+        driver.call(Request::custom("resources/read", Json::from_text(r#"{ "uri" : "a\u003ab" }"#).unwrap()).unwrap());
     assert!(driver.done(call).unwrap().is_cached());
 }
 
@@ -186,7 +189,10 @@ fn the_answer_to_the_probe_is_kept() {
     let mut driver = Driver::new(config());
     driver.client.connect(driver.now).unwrap();
     let probe = driver.frame();
-    driver.result(&probe["id"], json!({"supportedVersions": ["2026-07-28"], "capabilities": {}, "ttlMs": 1_000, "cacheScope": "public"}));
+    driver.result(
+        &probe["id"],
+        json!({"supportedVersions": ["2026-07-28"], "capabilities": {}, "ttlMs": 1_000, "cacheScope": "public"}),
+    );
     driver.connected();
     let call = driver.call(Request::discover());
     assert!(driver.done(call).unwrap().is_cached());

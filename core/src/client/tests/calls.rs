@@ -39,8 +39,7 @@ fn progress_tokens_are_unique() {
     let second = driver.call_with(read(), CallOptions::new().progress());
     let third = driver.call_with(read(), CallOptions::new().progress_token(2));
     let fourth = driver.call_with(read(), CallOptions::new().progress());
-    let tokens: Vec<Value> =
-        (0..4).map(|_| driver.frame()["params"]["_meta"]["progressToken"].clone()).collect();
+    let tokens: Vec<Value> = (0..4).map(|_| driver.frame()["params"]["_meta"]["progressToken"].clone()).collect();
     assert_eq!(tokens, [json!("1"), json!(1), json!(2), json!(3)]);
     let taken = driver.client.call(driver.now, read(), CallOptions::new().progress_token(2));
     assert!(matches!(taken, Err(Error::ApiMisuse(Misuse::Argument(_)))));
@@ -173,7 +172,10 @@ fn a_second_answer_is_ignored() {
     driver.result(&frame["id"], complete());
     assert!(driver.done(call).is_ok());
     let diagnostic = driver.diagnostic();
-    assert_eq!((diagnostic.kind, diagnostic.id.and_then(|id| id.as_i64())), (DiagnosticKind::Ignored, frame["id"].as_i64()));
+    assert_eq!(
+        (diagnostic.kind, diagnostic.id.and_then(|id| id.as_i64())),
+        (DiagnosticKind::Ignored, frame["id"].as_i64())
+    );
     driver.quiet();
 }
 

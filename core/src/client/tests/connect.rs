@@ -40,10 +40,7 @@ fn u52_the_probe_table() {
         Verdict::Fail(ConnectError::NoCommonVersion { .. })
     ));
     // T-12: the server knows the modern era and wants a handshake.
-    assert_eq!(
-        judge(Outcome::Error(&unsupported(&["2025-11-25"])), &all, false),
-        Verdict::Handshake(V2025_11_25)
-    );
+    assert_eq!(judge(Outcome::Error(&unsupported(&["2025-11-25"])), &all, false), Verdict::Handshake(V2025_11_25));
     assert_eq!(judge(Outcome::Error(&unsupported(&["2026-07-28"])), &all, false), Verdict::Again(V2026_07_28));
     assert!(matches!(
         judge(Outcome::Error(&unsupported(&["2026-07-28"])), &all, true),
@@ -72,10 +69,7 @@ fn u52_the_probe_table() {
     }
     for outcome in [Outcome::Silence, Outcome::OtherResult] {
         assert_eq!(judge(outcome, &all, false), Verdict::Handshake(V2025_11_25));
-        assert_eq!(
-            judge(outcome, &modern, false),
-            Verdict::Fail(ConnectError::NotModern { error: None })
-        );
+        assert_eq!(judge(outcome, &modern, false), Verdict::Fail(ConnectError::NotModern { error: None }));
     }
 }
 
@@ -106,7 +100,10 @@ fn o11_c_silence_falls_back_and_a_late_answer_is_ignored() {
     driver.quiet();
     driver.pass(millis(1));
     let request = driver.frame();
-    assert_eq!((&request["method"], &request["params"]["protocolVersion"]), (&json!("initialize"), &json!("2025-11-25")));
+    assert_eq!(
+        (&request["method"], &request["params"]["protocolVersion"]),
+        (&json!("initialize"), &json!("2025-11-25"))
+    );
     driver.pass(millis(1));
     driver.error(&probe["id"], -32602, json!(""));
     assert_eq!(driver.diagnostic().kind, DiagnosticKind::Ignored);
@@ -141,7 +138,10 @@ fn t12_a_version_error_with_legacy_revisions_leads_to_the_handshake() {
     let (mut driver, probe) = start(config());
     driver.error(&probe["id"], -32022, json!({"supported": ["2025-03-26", "2025-06-18"], "requested": "2026-07-28"}));
     let request = driver.frame();
-    assert_eq!((&request["method"], &request["params"]["protocolVersion"]), (&json!("initialize"), &json!("2025-06-18")));
+    assert_eq!(
+        (&request["method"], &request["params"]["protocolVersion"]),
+        (&json!("initialize"), &json!("2025-06-18"))
+    );
 }
 
 /// U-52 e, M-DISC-04: a discover result is a modern server; T-33: its identity is in the metadata or the body.
@@ -169,7 +169,8 @@ fn an_explicit_modern_connection_never_falls_back() {
     for mode in [Connect::Modern, Connect::Pinned(Version::V2026_07_28)] {
         let (mut driver, probe) = start(config().connect(mode));
         driver.error(&probe["id"], -32601, json!(null));
-        let Action::Closed(Closed::NotConnected(ConnectError::NotModern { error: Some(error) })) = driver.event() else {
+        let Action::Closed(Closed::NotConnected(ConnectError::NotModern { error: Some(error) })) = driver.event()
+        else {
             panic!()
         };
         assert_eq!(error.code, ErrorCode::METHOD_NOT_FOUND);
@@ -194,10 +195,7 @@ fn counter_offers_are_taken_if_supported() {
     driver.frame();
     assert_eq!(driver.connected().version, Version::V2024_11_05);
 
-    for (answer, mode) in [
-        ("1999-01-01", Connect::Legacy),
-        ("2024-11-05", Connect::Pinned(Version::V2025_11_25)),
-    ] {
+    for (answer, mode) in [("1999-01-01", Connect::Legacy), ("2024-11-05", Connect::Pinned(Version::V2025_11_25))] {
         let (mut driver, request) = start(config().connect(mode));
         driver.result(&request["id"], session(answer));
         let Action::Closed(Closed::NotConnected(ConnectError::NoCommonVersion { theirs, .. })) = driver.event() else {
@@ -308,7 +306,10 @@ fn contradictory_configurations_make_no_client() {
         ConfigError::NoVersion
     );
     assert_eq!(error(config().meta(raw(json!([])))), ConfigError::MetaNotObject);
-    assert_eq!(error(config().meta(raw(json!({"progressToken": 1})))), ConfigError::MetaReserved("progressToken".into()));
+    assert_eq!(
+        error(config().meta(raw(json!({"progressToken": 1})))),
+        ConfigError::MetaReserved("progressToken".into())
+    );
     assert_eq!(error(config().server_method("ping")), ConfigError::ServerMethod("ping".into()));
     assert_eq!(error(config().server_method("tools/call")), ConfigError::ServerMethod("tools/call".into()));
     assert_eq!(error(config().result_type("complete")), ConfigError::ResultType("complete".into()));

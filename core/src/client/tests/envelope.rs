@@ -36,8 +36,7 @@ fn every_modern_request_carries_the_envelope() {
         driver.call(request);
         let frame = driver.frame();
         assert!(ids.insert(frame["id"].as_i64().unwrap()), "M-BASE-06: ids of open requests are unique");
-        expected["_meta"] =
-            json!({VERSION: "2026-07-28", CAPABILITIES: {"elicitation": {"form": {}}}, INFO: {"name": "c", "version": "1"}});
+        expected["_meta"] = json!({VERSION: "2026-07-28", CAPABILITIES: {"elicitation": {"form": {}}}, INFO: {"name": "c", "version": "1"}});
         assert_eq!(frame["params"], expected);
     }
 }

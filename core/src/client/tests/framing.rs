@@ -184,7 +184,8 @@ fn undrained_is_loud() {
 /// T-39: a batch is read on 2025-03-26 only, and its requests are answered together.
 #[test]
 fn batches_of_2025_03_26() {
-    let mut driver = Driver::legacy(config().capabilities(ClientCapabilities::new().with_roots()), Version::V2025_03_26);
+    let mut driver =
+        Driver::legacy(config().capabilities(ClientCapabilities::new().with_roots()), Version::V2025_03_26);
     let (call, frame) = driver.tool("t");
     driver.say(json!([
         {"jsonrpc": "2.0", "id": "p", "method": "ping"},

@@ -61,7 +61,8 @@ fn questions_are_answered_with_responses() {
     driver.request(json!("s"), "sampling/createMessage", json!({"messages": [], "maxTokens": 5, "tools": []}));
     let needed = driver.ask();
     assert!(matches!(needed.request, InputRequest::Sample(_)));
-    let answer = raw(json!({"role": "assistant", "content": {"type": "text", "text": "x"}, "model": "m", "_meta": {"k": 1}}));
+    let answer =
+        raw(json!({"role": "assistant", "content": {"type": "text", "text": "x"}, "model": "m", "_meta": {"k": 1}}));
     driver.client.supply_input(driver.now, needed.input, &InputAnswer::Raw(answer.clone())).unwrap();
     assert_eq!(driver.frame()["result"], answer.parse::<Value>().unwrap());
 
@@ -116,7 +117,12 @@ fn undeclared_features_are_refused() {
         (none().with_url(), "elicitation/create", ask_form(), -32602),
         (none().with_sampling(), "sampling/createMessage", sample(true), -32602),
         (everything(), "elicitation/create", json!({"message": 1}), -32602),
-        (everything(), "elicitation/create", json!({"message": "m", "requestedSchema": {"$ref": "https://e/x"}}), -32602),
+        (
+            everything(),
+            "elicitation/create",
+            json!({"message": "m", "requestedSchema": {"$ref": "https://e/x"}}),
+            -32602,
+        ),
         (everything(), "sampling/createMessage", json!([]), -32602),
         (everything(), "tools/list", json!({}), -32601),
         (everything(), "x/y", json!({}), -32601),

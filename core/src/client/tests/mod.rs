@@ -9,6 +9,7 @@ mod inbound;
 mod listen;
 mod mrtr;
 mod output;
+mod requirements;
 mod walk;
 
 use std::time::Duration;

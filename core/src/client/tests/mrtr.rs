@@ -216,7 +216,8 @@ fn all_answers_are_gathered_first() {
     let roots = driver.ask();
     let keys = [&*elicit.key, &*sample.key, &*roots.key];
     assert_eq!(keys, ["b", "a", "c"]);
-    let answer = |driver: &mut Driver, input, answer: &InputAnswer| driver.client.supply_input(driver.now, input, answer);
+    let answer =
+        |driver: &mut Driver, input, answer: &InputAnswer| driver.client.supply_input(driver.now, input, answer);
     let listed = crate::model::ListRootsResult::new(vec![crate::model::Root::new("file:///a")]);
     answer(&mut driver, roots.input, &InputAnswer::Roots(listed)).unwrap();
     let model: crate::model::CreateMessageResult =
@@ -327,7 +328,8 @@ fn answers_are_bare() {
     let (_, frame) = driver.tool("t");
     driver.result(&frame["id"], input_required(json!({"inputRequests": {"k": who()}})));
     let needed = driver.ask();
-    let answer = InputAnswer::Raw(raw(json!({"_meta": {"a": 1}, "action": "accept", "content": {"name": "x"}, "y": 1})));
+    let answer =
+        InputAnswer::Raw(raw(json!({"_meta": {"a": 1}, "action": "accept", "content": {"name": "x"}, "y": 1})));
     driver.client.supply_input(driver.now, needed.input, &answer).unwrap();
     assert_eq!(
         driver.frame()["params"]["inputResponses"]["k"],

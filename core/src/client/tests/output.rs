@@ -35,8 +35,11 @@ fn o15_dialects_and_foreign_references() {
     list(
         &mut driver,
         json!([
-            tool("pair", json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": ["pair"],
-                 "properties": {"pair": {"type": "array", "items": [{"type": "integer"}, {"type": "string"}]}}})),
+            tool(
+                "pair",
+                json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": ["pair"],
+                 "properties": {"pair": {"type": "array", "items": [{"type": "integer"}, {"type": "string"}]}}})
+            ),
             tool("ext", json!({"$ref": "http://127.0.0.1:9/s.json"})),
             tool("odd", json!({"$schema": "https://e/own", "type": "object"})),
         ]),
@@ -64,8 +67,11 @@ fn o16_errors_and_null() {
     list(
         &mut driver,
         json!([
-            tool("things", json!({"type": "object", "properties": {"things": {"type": "array"}}, "required": ["things"],
-                 "additionalProperties": false})),
+            tool(
+                "things",
+                json!({"type": "object", "properties": {"things": {"type": "array"}}, "required": ["things"],
+                 "additionalProperties": false})
+            ),
             tool("null", json!({"type": "null"})),
         ]),
     );
@@ -119,7 +125,8 @@ fn schemas_of_walks_and_raw_calls() {
     assert!(driver.done(walk).is_ok());
     let result = json!({"content": [], "structuredContent": {}});
     assert!(matches!(problem(call(&mut driver, "a\"é", result.clone())), OutputProblem::Mismatch(_)));
-    let request = Request::custom("tools/call", Json::from_text(r#"{"arguments":{},"name":"a\"\u00e9"}"#).unwrap()).unwrap();
+    let request =
+        Request::custom("tools/call", Json::from_text(r#"{"arguments":{},"name":"a\"\u00e9"}"#).unwrap()).unwrap();
     let id = driver.call(request);
     let frame = driver.frame();
     driver.result(&frame["id"], result);
@@ -136,8 +143,11 @@ fn schemas_that_explode_are_reported() {
     let nested = format!("{}{}", "[".repeat(40), "]".repeat(40));
     let (id, frame) = driver.tool("t");
     driver.feed(
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"content\":[],\"structuredContent\":{nested}}}}}\n", frame["id"])
-            .as_bytes(),
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"content\":[],\"structuredContent\":{nested}}}}}\n",
+            frame["id"]
+        )
+        .as_bytes(),
     );
     let OutputProblem::UnusableSchema(why) = problem(driver.done(id)) else { panic!() };
     assert!(why.contains("steps"), "{why}");

@@ -48,8 +48,11 @@ fn cursors_go_back_as_they_came() {
     let frame = driver.frame();
     assert_eq!(frame["method"], "resources/templates/list");
     driver.feed(
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"resourceTemplates\":[],\"nextCursor\":\"\\u00e9\\/\"}}}}\n", frame["id"])
-            .as_bytes(),
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"resourceTemplates\":[],\"nextCursor\":\"\\u00e9\\/\"}}}}\n",
+            frame["id"]
+        )
+        .as_bytes(),
     );
     // Written already, so that only the value can be compared; the token is the machine's own business.
     assert_eq!(driver.frame()["params"]["cursor"], "é/");

@@ -4,6 +4,7 @@ mod cancel;
 mod eras;
 mod frames;
 mod listen;
+mod requirements;
 mod rounds;
 mod session;
 mod tools;

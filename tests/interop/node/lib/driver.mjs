@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cells } from './cells.mjs';
 
-const CELL_MS = 10_000;
+const CELL_MS = 1_000 * Number(process.env.INTEROP_CELL_SECONDS ?? 10);
 const CLOSE_MS = 4_000;
 
 /** Thrown by an adapter for what its SDK does not offer in an era. */

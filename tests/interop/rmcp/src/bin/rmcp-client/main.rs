@@ -26,7 +26,7 @@ use tokio::time::timeout;
 
 use mcp_sansio_interop_rmcp::{ROOTS, from_wire};
 
-const CELL: Duration = Duration::from_secs(10);
+const CELL_SECONDS: u64 = 10;
 const CLOSE: Duration = Duration::from_secs(10);
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -146,9 +146,9 @@ impl Peer {
 }
 
 /// Runs one cell on a process of its own. rmcp kills the child of a connection that is dropped.
-async fn judge(cell: &str, modern: bool, command: &[String]) -> Outcome {
-    let late = |_| format!("no end within {} s", CELL.as_secs());
-    let deadline = tokio::time::Instant::now() + CELL;
+async fn judge(cell: &str, modern: bool, command: &[String], limit: Duration) -> Outcome {
+    let late = |_| format!("no end within {} s", limit.as_secs());
+    let deadline = tokio::time::Instant::now() + limit;
     let mut peer = tokio::time::timeout_at(deadline, Peer::connect(modern, command)).await.map_err(late)??;
     let outcome = tokio::time::timeout_at(deadline, cells::run(cell, &peer)).await;
     if peer.client.close_with_timeout(CLOSE).await?.is_none() {
@@ -171,8 +171,10 @@ async fn main() -> ExitCode {
         Some(names) => names.split(',').collect(),
         None => cells::NAMES.to_vec(),
     };
+    let seconds = std::env::var("INTEROP_CELL_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let limit = Duration::from_secs(seconds.unwrap_or(CELL_SECONDS));
     for cell in chosen {
-        let (verdict, why) = match judge(cell, era == "modern", &command).await {
+        let (verdict, why) = match judge(cell, era == "modern", &command, limit).await {
             Ok(()) => ("pass", String::new()),
             Err(error) => ("fail", error.to_string()),
         };

@@ -1,0 +1,47 @@
+//! The fixture server of `tests/interop/FIXTURE.md`, written with this library: what the clients of other SDKs drive.
+//!
+//! `interop-server` speaks over its standard streams, in both eras, until end of input.
+
+mod features;
+mod tools;
+
+use std::error::Error;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, OnceLock};
+
+use mcp_sansio_tokio::serve_stdio;
+use mcp_sansio_tokio::server::{BuiltServer, Server};
+
+const PAGE: usize = 50;
+
+/// What the process remembers.
+#[derive(Default)]
+struct State {
+    /// How many `slow` calls were cancelled.
+    cancelled: AtomicUsize,
+    /// Whether the tool `extra` is there.
+    extra: AtomicBool,
+    /// The server, so that a tool can change what it offers.
+    server: OnceLock<BuiltServer>,
+}
+
+/// What the server offers, with the tool `extra` or without.
+fn fixture(state: &Arc<State>, extra: bool) -> Server {
+    let server = Server::new("interop-server", env!("CARGO_PKG_VERSION"))
+        .instructions("A fixture for tests.")
+        .page_size(PAGE)
+        .logging()
+        .subscriptions()
+        .list_changed()
+        .data(Arc::clone(state))
+        .error_reporter(|report| eprintln!("interop-server: {report}"));
+    features::add(tools::add(server, extra))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let state = Arc::new(State::default());
+    let server = fixture(&state, false).build()?;
+    let server = state.server.get_or_init(|| server).clone();
+    Ok(serve_stdio(server).await?)
+}

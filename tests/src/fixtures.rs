@@ -1,0 +1,275 @@
+//! The servers and clients that vectors name, made from `tests/vectors/fixtures/*.json`.
+//!
+//! The files are data, so that other languages make the same machines from them; `tests/vectors/README.md` says what
+//! their members mean.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::client::{Client, Config, Connect, Timeouts};
+use mcp_sansio::json::Json;
+use mcp_sansio::limits::Limits;
+use mcp_sansio::model::{
+    CacheHints, CacheScope, ClientCapabilities, Extra, Implementation, LoggingLevel, Prompt, Resource,
+    ResourceTemplate, Tool,
+};
+use mcp_sansio::rng::Seed;
+use mcp_sansio::server::request_state::SealKeys;
+use mcp_sansio::server::{Definition, DefinitionBuilder, List, Server};
+use mcp_sansio::spec::{Method, Version};
+use serde::Deserialize;
+
+/// A server of a fixture, which nothing has happened to.
+///
+/// # Panics
+/// When the fixture is none.
+#[must_use]
+pub fn server(text: &str) -> Server {
+    Server::new(Arc::new(definition(text)), Seed([7; 32]))
+}
+
+/// The definition of a fixture.
+///
+/// # Panics
+/// When the fixture is none.
+#[must_use]
+pub fn definition(text: &str) -> Definition {
+    let fixture: ServerFixture = serde_json::from_str(text).unwrap_or_else(|error| panic!("no fixture: {error}"));
+    fixture.builder().build().unwrap_or_else(|error| panic!("the fixture makes no definition: {error}"))
+}
+
+/// A client of a fixture, which nothing has happened to; pinned to a revision if one is given.
+///
+/// # Panics
+/// When the fixture is none.
+#[must_use]
+pub fn client(text: &str, pinned: Option<&str>) -> Client {
+    let fixture: ClientFixture = serde_json::from_str(text).unwrap_or_else(|error| panic!("no fixture: {error}"));
+    let config = fixture.config(pinned);
+    Client::new(config).unwrap_or_else(|error| panic!("the fixture makes no client: {error}"))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServerFixture {
+    name: String,
+    version: String,
+    instructions: Option<String>,
+    #[serde(default)]
+    tools: Vec<Tool>,
+    #[serde(default)]
+    prompts: Vec<Prompt>,
+    #[serde(default)]
+    resources: Vec<Resource>,
+    #[serde(default)]
+    templates: Vec<ResourceTemplate>,
+    #[serde(default)]
+    completions: bool,
+    #[serde(default)]
+    logging: bool,
+    #[serde(default)]
+    subscriptions: bool,
+    #[serde(default)]
+    ask_subscriptions: bool,
+    #[serde(default)]
+    list_changed: bool,
+    #[serde(default)]
+    read_any: bool,
+    page_size: Option<usize>,
+    seal_key: Option<u8>,
+    versions: Option<Vec<String>>,
+    #[serde(default)]
+    methods: Vec<String>,
+    #[serde(default)]
+    notifications: Vec<String>,
+    #[serde(default)]
+    hand_over: Vec<String>,
+    #[serde(default)]
+    hand_over_unknown: bool,
+    #[serde(default)]
+    dynamic: Vec<String>,
+    #[serde(default)]
+    cache: Extra,
+    send_identity: Option<bool>,
+    legacy_input: Option<bool>,
+    #[serde(default)]
+    extensions: Extra,
+    #[serde(default)]
+    limits: Bounds,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hints {
+    #[serde(rename = "ttlMs")]
+    ttl_ms: u64,
+    #[serde(rename = "cacheScope")]
+    cache_scope: String,
+}
+
+/// The bounds that vectors reach.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Bounds {
+    frame_bytes: Option<usize>,
+    json_depth: Option<usize>,
+    in_flight: Option<usize>,
+    listen_streams: Option<usize>,
+    subscriptions: Option<usize>,
+    rounds: Option<u32>,
+    walk_pages: Option<usize>,
+    walk_items: Option<usize>,
+    batch_messages: Option<usize>,
+    invocation_ms: Option<u64>,
+}
+
+impl Bounds {
+    fn apply(&self, limits: &mut Limits) {
+        let set = |to: &mut usize, from: Option<usize>| *to = from.unwrap_or(*to);
+        set(&mut limits.frame_bytes, self.frame_bytes);
+        set(&mut limits.json_depth, self.json_depth);
+        set(&mut limits.in_flight, self.in_flight);
+        set(&mut limits.listen_streams, self.listen_streams);
+        set(&mut limits.subscriptions, self.subscriptions);
+        set(&mut limits.walk_pages, self.walk_pages);
+        set(&mut limits.walk_items, self.walk_items);
+        set(&mut limits.batch_messages, self.batch_messages);
+        limits.rounds = self.rounds.unwrap_or(limits.rounds);
+        limits.invocation = self.invocation_ms.map(Duration::from_millis);
+    }
+}
+
+impl ServerFixture {
+    fn builder(self) -> DefinitionBuilder {
+        let mut builder = Definition::builder(self.name, self.version);
+        if let Some(text) = self.instructions {
+            builder = builder.instructions(text);
+        }
+        builder = self.tools.into_iter().fold(builder, DefinitionBuilder::tool);
+        builder = self.prompts.into_iter().fold(builder, DefinitionBuilder::prompt);
+        builder = self.resources.into_iter().fold(builder, DefinitionBuilder::resource);
+        builder = self.templates.into_iter().fold(builder, DefinitionBuilder::template);
+        builder = self.methods.into_iter().fold(builder, DefinitionBuilder::method);
+        builder = self.notifications.into_iter().fold(builder, DefinitionBuilder::notification);
+        type Switch = fn(DefinitionBuilder) -> DefinitionBuilder;
+        let switches: [(bool, Switch); 7] = [
+            (self.completions, DefinitionBuilder::completions),
+            (self.logging, DefinitionBuilder::logging),
+            (self.subscriptions, DefinitionBuilder::subscriptions),
+            (self.ask_subscriptions, DefinitionBuilder::ask_subscriptions),
+            (self.list_changed, DefinitionBuilder::list_changed),
+            (self.read_any, DefinitionBuilder::read_any),
+            (self.hand_over_unknown, DefinitionBuilder::hand_over_unknown),
+        ];
+        builder = switches.into_iter().filter(|(on, _)| *on).fold(builder, |builder, (_, switch)| switch(builder));
+        for name in self.hand_over {
+            builder = builder.hand_over(Method::parse(&name).expect("a fixture hands methods over"));
+        }
+        for name in self.dynamic {
+            builder = builder.dynamic(list(&name));
+        }
+        for (name, hints) in self.cache.iter() {
+            builder = cached(builder, name, &hints.parse().expect("a fixture has caching hints"));
+        }
+        for (id, settings) in self.extensions {
+            builder = builder.extension(id, settings);
+        }
+        if let Some(names) = self.versions {
+            let versions: Vec<_> =
+                names.iter().map(|name| Version::parse(name).expect("a fixture names revisions")).collect();
+            builder = builder.versions(&versions);
+        }
+        if let Some(byte) = self.seal_key {
+            builder = builder.seal(SealKeys::new([byte; 32]));
+        }
+        let mut limits = Limits::server();
+        self.limits.apply(&mut limits);
+        builder
+            .page_size(self.page_size.unwrap_or(50))
+            .send_identity(self.send_identity.unwrap_or(true))
+            .legacy_input(self.legacy_input.unwrap_or(true))
+            .limits(limits)
+    }
+}
+
+fn cached(builder: DefinitionBuilder, name: &str, hints: &Hints) -> DefinitionBuilder {
+    let hints = match CacheScope::from_wire(&hints.cache_scope) {
+        CacheScope::Public => CacheHints::public(hints.ttl_ms),
+        _ => CacheHints::private(hints.ttl_ms),
+    };
+    match name {
+        "discover" => builder.cache_discover(hints),
+        "read" => builder.cache_reads(hints),
+        name => builder.cache(list(name), hints),
+    }
+}
+
+fn list(name: &str) -> List {
+    match name {
+        "prompts" => List::Prompts,
+        "resources" => List::Resources,
+        "templates" => List::Templates,
+        "tools" => List::Tools,
+        other => panic!("{other} is no list"),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClientFixture {
+    name: String,
+    version: String,
+    #[serde(default)]
+    connect: Option<String>,
+    #[serde(default)]
+    capabilities: Option<ClientCapabilities>,
+    #[serde(default)]
+    server_methods: Vec<String>,
+    #[serde(default)]
+    result_types: Vec<String>,
+    #[serde(default)]
+    apply_defaults: bool,
+    send_client_info: Option<bool>,
+    strict_capabilities: Option<bool>,
+    validate_output: Option<bool>,
+    cache: Option<bool>,
+    log_level: Option<String>,
+    meta: Option<Json>,
+    probe_ms: Option<u64>,
+    #[serde(default)]
+    limits: Bounds,
+}
+
+impl ClientFixture {
+    fn config(self, pinned: Option<&str>) -> Config {
+        let connect = match pinned.or(self.connect.as_deref()) {
+            None | Some("auto") => Connect::Auto,
+            Some("legacy") => Connect::Legacy,
+            Some("modern") => Connect::Modern,
+            Some(name) => Connect::Pinned(Version::parse(name).expect("a fixture names a revision")),
+        };
+        let mut limits = Limits::default();
+        self.limits.apply(&mut limits);
+        let mut config = Config::new(Implementation::new(self.name, self.version))
+            .connect(connect)
+            .capabilities(self.capabilities.unwrap_or_default())
+            .apply_defaults(self.apply_defaults)
+            .send_client_info(self.send_client_info.unwrap_or(true))
+            .strict_capabilities(self.strict_capabilities.unwrap_or(false))
+            .validate_output(self.validate_output.unwrap_or(true))
+            .cache(self.cache.unwrap_or(true))
+            .limits(limits);
+        config = self.server_methods.into_iter().fold(config, Config::server_method);
+        config = self.result_types.into_iter().fold(config, Config::result_type);
+        if let Some(name) = self.log_level {
+            config = config.log_level(LoggingLevel::parse(&name).expect("a fixture names a level"));
+        }
+        if let Some(meta) = self.meta {
+            config = config.meta(meta);
+        }
+        if let Some(millis) = self.probe_ms {
+            config = config.timeouts(Timeouts::default().probe(Duration::from_millis(millis)));
+        }
+        config
+    }
+}
