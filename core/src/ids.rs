@@ -12,6 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::json::Json;
+pub(crate) use crate::jsonrpc::{write_i64, write_str};
 
 /// A JSON-RPC id: a string or an integer, never `null`, and `1` is not `"1"`.
 ///
@@ -30,16 +31,21 @@ impl RequestId {
     /// Reads an id from JSON text; `None` for anything but a string or an integer (`1.0` and `1e0` are none).
     #[must_use]
     pub fn from_json_text(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        match bytes.first()? {
+        Self::from_json_bytes(text.as_bytes())
+    }
+
+    /// As [`RequestId::from_json_text`]; what is not UTF-8 is no id.
+    pub(crate) fn from_json_bytes(token: &[u8]) -> Option<Self> {
+        match token.first()? {
             b'"' => {
-                let inner = text.get(1..text.len().checked_sub(1)?)?;
-                if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
-                    return Some(Self(Repr::Text(inner.into())));
+                let inner = token.get(1..token.len().checked_sub(1)?)?;
+                if memchr::memchr(b'\\', inner).is_none() {
+                    return std::str::from_utf8(inner).ok().map(|text| Self(Repr::Text(text.into())));
                 }
-                serde_json::from_str::<Box<str>>(text).ok().map(|s| Self(Repr::Text(s)))
+                serde_json::from_slice::<Box<str>>(token).ok().map(|s| Self(Repr::Text(s)))
             }
             b'-' | b'0'..=b'9' => {
+                let text = std::str::from_utf8(token).ok()?;
                 if let Ok(number) = text.parse() {
                     return Some(Self(Repr::Integer(number)));
                 }
@@ -85,18 +91,6 @@ impl RequestId {
         self.write(&mut out);
         Json::from_validated(out.into())
     }
-}
-
-/// Appends an integer.
-pub(crate) fn write_i64(out: &mut Vec<u8>, number: i64) {
-    // Writing to a vector cannot fail, and an integer always serialises.
-    let _ = serde_json::to_writer(out, &number);
-}
-
-/// Appends a JSON string.
-pub(crate) fn write_str(out: &mut Vec<u8>, text: &str) {
-    // As above.
-    let _ = serde_json::to_writer(out, text);
 }
 
 impl From<i64> for RequestId {

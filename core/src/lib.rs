@@ -74,6 +74,7 @@ pub mod client;
 pub mod diagnostic;
 mod engine;
 pub mod error;
+pub mod ext;
 pub mod ids;
 pub mod json;
 pub mod jsonrpc;

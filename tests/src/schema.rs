@@ -100,7 +100,8 @@ struct Open {
 #[derive(Default)]
 pub struct Reader {
     session: Option<Version>,
-    open: HashMap<(Side, String), Open>,
+    /// By sender and id. Two of one id are a fault of the sender: the newer one is refused.
+    open: HashMap<(Side, String), Vec<Open>>,
     checked: usize,
 }
 
@@ -132,19 +133,23 @@ impl Reader {
                 if self.session != Some(Version::V2025_03_26) {
                     return Err(format!("a batch outside of 2025-03-26: {text}"));
                 }
-                parts.iter().try_for_each(|part| self.message(frame.from, part))
+                if parts.is_empty() {
+                    return Err("an empty batch".to_owned());
+                }
+                let problems: Vec<_> = parts.iter().filter_map(|part| self.message(frame.from, part).err()).collect();
+                problems.into_iter().next().map_or(Ok(()), Err)
             }
             None => self.message(frame.from, &value),
         }
     }
 
-    /// Reads a whole conversation, but for the lines that are meant to be wrong.
+    /// Reads a whole conversation.
     ///
     /// # Errors
-    /// What does not fit, and wrong lines that are none.
-    pub fn read_all(&mut self, frames: &[Frame], wrong: &[String]) -> Result<(), String> {
+    /// What does not fit, and frames that are said to be wrong and are not.
+    pub fn read_all(&mut self, frames: &[Frame]) -> Result<(), String> {
         for frame in frames {
-            match (self.read(frame), wrong.contains(&frame.text)) {
+            match (self.read(frame), frame.wrong) {
                 (Ok(()), true) => return Err(format!("nothing is wrong with {}", frame.text)),
                 (Err(problem), false) => return Err(problem),
                 _ => {}
@@ -167,7 +172,7 @@ impl Reader {
     fn request(&mut self, from: Side, id: &Value, message: &Value) -> Result<(), String> {
         let method = message["method"].as_str().ok_or_else(|| format!("no method: {message}"))?.to_owned();
         let claim = claim(message);
-        let known = claim.as_deref().and_then(Version::parse).filter(|version| version.era() == Era::Modern);
+        let known = claim.and_then(Value::as_str).and_then(Version::parse).filter(|version| version.era() == Era::Modern);
         let asked = message["params"]["protocolVersion"].as_str().and_then(Version::parse);
         let version = match (claim.is_some(), self.session) {
             // A revision that nobody knows is written like the newest.
@@ -175,7 +180,8 @@ impl Reader {
             (false, Some(session)) => session,
             (false, None) => asked.filter(|asked| asked.era() == Era::Legacy).unwrap_or(Version::LATEST_LEGACY),
         };
-        self.open.insert((from, id.to_string()), Open { method: method.clone(), version, asked });
+        let open = Open { method: method.clone(), version, asked };
+        self.open.entry((from, id.to_string())).or_default().push(open);
         self.check_method(version, &method, "JSONRPCRequest", message)
     }
 
@@ -201,7 +207,7 @@ impl Reader {
 
     fn result(&mut self, from: Side, id: &Value, message: &Value) -> Result<(), String> {
         let to = if from == Side::Client { Side::Server } else { Side::Client };
-        let open = self.open.remove(&(to, id.to_string()));
+        let open = self.open.get_mut(&(to, id.to_string())).filter(|open| !open.is_empty()).map(|open| open.remove(0));
         let (method, version) = match &open {
             Some(open) => (open.method.as_str(), open.version),
             None => return Err(format!("an answer to nothing: {message}")),
@@ -226,7 +232,7 @@ impl Reader {
 
     fn error(&mut self, from: Side, message: &Value) -> Result<(), String> {
         let to = if from == Side::Client { Side::Server } else { Side::Client };
-        let open = message.get("id").and_then(|id| self.open.remove(&(to, id.to_string())));
+        let open = message.get("id").and_then(|id| self.open.get_mut(&(to, id.to_string()))?.pop());
         let version = match &open {
             Some(open) if open.method == "initialize" => open.asked.unwrap_or(open.version),
             Some(open) => open.version,
@@ -250,6 +256,6 @@ impl Reader {
 }
 
 /// The revision that a request claims in its envelope.
-fn claim(message: &Value) -> Option<String> {
-    message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str().map(str::to_owned)
+fn claim(message: &Value) -> Option<&Value> {
+    message["params"]["_meta"].get("io.modelcontextprotocol/protocolVersion")
 }

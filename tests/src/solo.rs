@@ -48,7 +48,7 @@ where
             let from = if self.side == Side::Server { Side::Client } else { Side::Server };
             let text = String::from_utf8_lossy(line).into_owned();
             // What a test feeds may be wrong on purpose: only what is understood counts.
-            let _ = self.reader.read(&Frame { from, at: self.now.mono, text });
+            let _ = self.reader.read(&Frame { from, at: self.now.mono, text, wrong: false });
         }
         self.peer.receive(self.now, Input::Bytes(bytes.to_vec().into()));
         self.drain();
@@ -73,7 +73,7 @@ where
     /// When a frame does not fit its schema.
     pub fn drain(&mut self) {
         for text in self.peer.drain(self.now) {
-            let frame = Frame { from: self.side, at: self.now.mono, text };
+            let frame = Frame { from: self.side, at: self.now.mono, text, wrong: false };
             if let Err(problem) = self.reader.read(&frame) {
                 panic!("the machine wrote what its schema forbids: {problem}");
             }

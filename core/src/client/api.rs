@@ -502,7 +502,7 @@ impl List {
     }
 
     fn object(self, items: &[Json]) -> Json {
-        let mut out = Vec::with_capacity(items.iter().map(|item| item.get().len() + 1).sum::<usize>() + 32);
+        let mut out = Vec::with_capacity(items.iter().map(|item| item.as_bytes().len() + 1).sum::<usize>() + 32);
         let mut object = crate::jsonrpc::ObjectWriter::new(&mut out);
         super::text::write_array(object.key(self.field().name()), items);
         object.end();

@@ -122,7 +122,7 @@ impl Cache {
         };
         let key: Key = (method, canonical.into(), scope);
         self.remove(&key);
-        let bytes = result.json().get().len() + key.1.len();
+        let bytes = result.json().as_bytes().len() + key.1.len();
         if bytes > BYTES_MOST {
             return;
         }

@@ -118,11 +118,11 @@ pub(super) fn foreign_members(config: &Config, request: &Request, options: &Call
 pub(super) fn request_frame(wire: i64, call: &Call, envelope: Option<&Envelope>, level: Option<LoggingLevel>) -> Bytes {
     let request = &call.request;
     let fixed = envelope.map_or("", |envelope| &envelope.members);
-    let capacity = request.params.get().len()
+    let capacity = request.params.as_bytes().len()
         + fixed.len()
         + call.foreign_meta.len()
-        + request.input_responses.as_ref().map_or(0, |json| json.get().len())
-        + request.request_state.as_ref().map_or(0, |json| json.get().len())
+        + request.input_responses.as_ref().map_or(0, |json| json.as_bytes().len())
+        + request.request_state.as_ref().map_or(0, |json| json.as_bytes().len())
         + 160;
     let mut frame = FrameWriter::request(&RequestId::from(wire), request.method.as_str(), capacity);
     let out = frame.out();

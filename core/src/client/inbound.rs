@@ -273,7 +273,7 @@ impl Core {
     fn respond(&mut self, id: &RequestId, batch: Option<BatchId>, reply: &Result<Json, ErrorObject>) {
         let frame = match reply {
             Ok(result) => {
-                let mut frame = FrameWriter::result(id, result.get().len());
+                let mut frame = FrameWriter::result(id, result.as_bytes().len());
                 frame.out().extend_from_slice(result.as_bytes());
                 frame.finish()
             }

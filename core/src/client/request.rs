@@ -40,12 +40,16 @@ impl Request {
     /// `tools/call`. `arguments` is an object.
     #[must_use]
     pub fn call_tool(name: &str, arguments: &Json) -> Self {
-        let mut out = Vec::with_capacity(name.len() + arguments.get().len() + 32);
-        out.extend_from_slice(b"{\"name\":");
+        const OPEN: &[u8] = b"{\"name\":";
+        const THEN: &[u8] = b",\"arguments\":";
+        // Exact for a name without escapes: bytes without room to spare are shared without another allocation.
+        let length = OPEN.len() + name.len() + 2 + THEN.len() + arguments.as_bytes().len() + 1;
+        let mut out = Vec::with_capacity(length);
+        out.extend_from_slice(OPEN);
         let start = out.len();
         write_str(&mut out, name);
         let span = short(start)..short(out.len());
-        out.extend_from_slice(b",\"arguments\":");
+        out.extend_from_slice(THEN);
         out.extend_from_slice(arguments.as_bytes());
         out.push(b'}');
         Self { name: Some(span), ..Self::new(Method::ToolsCall, Json::from_validated(out.into())) }
@@ -102,7 +106,7 @@ impl Request {
             request.params = params;
             return Ok(request);
         }
-        let mut out = Vec::with_capacity(params.get().len());
+        let mut out = Vec::with_capacity(params.as_bytes().len());
         let mut object = ObjectWriter::new(&mut out);
         for (name, value) in &members {
             match &**name {

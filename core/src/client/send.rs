@@ -241,7 +241,7 @@ impl Core {
             return Err(Misuse::Argument("params must be an object".into()).into());
         }
         self.may_notify()?;
-        let frame = FrameWriter::notification(method, params.get().len()).params_raw(params.as_bytes());
+        let frame = FrameWriter::notification(method, params.as_bytes().len()).params_raw(params.as_bytes());
         self.frame(frame, Route::Notification);
         Ok(())
     }

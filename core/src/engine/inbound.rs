@@ -10,7 +10,7 @@
 //! The id of a request is free again once it is answered or cancelled; the slot only when it is closed. A slot
 //! that is not open, by generation, is found out.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use crate::ids::{ProgressToken, RequestId, SlotId};
 
@@ -27,8 +27,31 @@ pub(crate) enum Refused {
 pub(crate) struct Inbound<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
-    by_id: BTreeMap<RequestId, u32>,
+    by_id: Ids,
     bound: usize,
+}
+
+/// The places of requests by id, sorted. Clients count up and are answered about in order, so that both ends of
+/// the queue see most of the work, and nothing is allocated for a request.
+#[derive(Debug)]
+struct Ids(VecDeque<(RequestId, u32)>);
+
+impl Ids {
+    /// Where the id stands, or where it would.
+    fn find(&self, id: &RequestId) -> Result<usize, usize> {
+        match self.0.back() {
+            Some((last, _)) if last >= id => self.0.binary_search_by(|(known, _)| known.cmp(id)),
+            _ => Err(self.0.len()),
+        }
+    }
+
+    fn get(&self, id: &RequestId) -> Option<u32> {
+        self.find(id).ok().and_then(|at| self.0.get(at)).map(|(_, index)| *index)
+    }
+
+    fn remove(&mut self, id: &RequestId) -> Option<u32> {
+        self.find(id).ok().and_then(|at| self.0.remove(at)).map(|(_, index)| index)
+    }
 }
 
 #[derive(Debug)]
@@ -51,12 +74,12 @@ pub(crate) struct Entry<T> {
 
 impl<T> Inbound<T> {
     pub(crate) const fn new(bound: usize) -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), by_id: BTreeMap::new(), bound }
+        Self { slots: Vec::new(), free: Vec::new(), by_id: Ids(VecDeque::new()), bound }
     }
 
     /// Whether a request with this id is in flight.
     pub(crate) fn has(&self, id: &RequestId) -> bool {
-        self.by_id.contains_key(id)
+        self.by_id.find(id).is_ok()
     }
 
     /// Takes a request.
@@ -66,9 +89,7 @@ impl<T> Inbound<T> {
         token: Option<ProgressToken>,
         data: T,
     ) -> Result<SlotId, Refused> {
-        if self.by_id.contains_key(&id) {
-            return Err(Refused::Duplicate);
-        }
+        let Err(at) = self.by_id.find(&id) else { return Err(Refused::Duplicate) };
         // Cancelled requests whose handlers still run count too: they hold memory.
         if self.slots.len() - self.free.len() >= self.bound {
             return Err(Refused::Full);
@@ -83,7 +104,7 @@ impl<T> Inbound<T> {
         };
         let Some(slot) = self.slots.get_mut(index as usize) else { return Err(Refused::Full) };
         slot.entry = Some(entry);
-        self.by_id.insert(id, index);
+        self.by_id.0.insert(at, (id, index));
         Ok(SlotId { index, generation: slot.generation })
     }
 
@@ -105,7 +126,7 @@ impl<T> Inbound<T> {
     /// Mutes the request of an open slot.
     pub(crate) fn mute(&mut self, slot: SlotId) {
         if let Some(id) = self.get_mut(slot).map(|entry| entry.id.clone())
-            && self.by_id.get(&id) == Some(&slot.index)
+            && self.by_id.get(&id) == Some(slot.index)
         {
             self.cancel(&id);
         }
@@ -133,7 +154,7 @@ impl<T> Inbound<T> {
 
     /// Requests that are owed an answer.
     pub(crate) fn owed(&self) -> usize {
-        self.by_id.len()
+        self.by_id.0.len()
     }
 
     /// Open slots, muted ones included, in the order of their places.

@@ -65,8 +65,13 @@ impl MethodName {
         }
     }
 
-    fn parse(name: &str) -> Self {
-        Method::parse(name).map_or_else(|| Self::Other(name.into()), Self::Known)
+    /// Reads the token of a string.
+    fn read(token: &[u8]) -> Option<Self> {
+        if let Some(method) = super::members::unquoted(token).and_then(Method::parse_bytes) {
+            return Some(Self::Known(method));
+        }
+        let name = super::members::string_token(token)?;
+        Some(Method::parse(&name).map_or_else(|| Self::Other(name.into()), Self::Known))
     }
 }
 
@@ -100,9 +105,8 @@ pub enum InvalidFrame {
 /// # Errors
 /// [`InvalidFrame`], for anything that is not exactly one message (or a batch, whose messages are decoded later).
 pub fn decode(frame: &Bytes, depth: usize) -> Result<Message, InvalidFrame> {
-    check_utf8(frame)?;
-    let scanner = Scanner::new(frame, depth);
     let fault = fault(depth);
+    let scanner = Scanner::new(frame, depth).map_err(fault)?;
     match scanner.peek() {
         Some(b'{') => Envelope::read(frame, scanner).map_err(fault)?.classify(),
         Some(b'[') => batch(frame, scanner).map_err(fault),
@@ -115,20 +119,16 @@ pub fn decode(frame: &Bytes, depth: usize) -> Result<Message, InvalidFrame> {
 
 /// Decodes a value that stands alone, such as the params of a message inside another.
 pub(super) fn members_of(text: Bytes, depth: usize) -> Result<Members, InvalidFrame> {
-    check_utf8(&text)?;
+    let fault = fault(depth);
     let mut members = Members::absent(text.clone());
-    let mut scanner = Scanner::new(&text, depth);
-    let read = read_members(&mut scanner, &mut members).and_then(|()| scanner.end());
-    read.map(|()| members).map_err(fault(depth))
+    let mut scanner = Scanner::new(&text, depth).map_err(fault)?;
+    read_members(&mut scanner, &mut members).and_then(|()| scanner.end()).map_err(fault)?;
+    Ok(members)
 }
 
-/// Almost all frames are ASCII, which is found out at several times the speed.
-fn check_utf8(frame: &[u8]) -> Result<(), InvalidFrame> {
-    if frame.is_ascii() || std::str::from_utf8(frame).is_ok() { Ok(()) } else { Err(InvalidFrame::NotUtf8) }
-}
-
-const fn fault(limit: usize) -> impl Fn(Fault) -> InvalidFrame {
+const fn fault(limit: usize) -> impl Fn(Fault) -> InvalidFrame + Copy {
     move |fault| match fault {
+        Fault::NotUtf8 => InvalidFrame::NotUtf8,
         Fault::Syntax => InvalidFrame::NotJson,
         Fault::TooDeep => InvalidFrame::TooDeep { limit },
     }
@@ -204,17 +204,17 @@ impl Envelope {
                 1
             }
             b"id" => {
-                let text = scanner.value()?.text(frame);
-                self.id = match RequestId::from_json_text(text) {
+                let text = scanner.value()?.bytes(frame);
+                self.id = match RequestId::from_json_bytes(text) {
                     Some(id) => Id::Valid(id),
-                    None if text == "null" => Id::Null,
+                    None if text == b"null" => Id::Null,
                     None => Id::Invalid,
                 };
                 2
             }
             b"method" => {
-                match super::members::string_token(scanner.value()?.text(frame)) {
-                    Some(name) => self.method = Some(MethodName::parse(&name)),
+                match MethodName::read(scanner.value()?.bytes(frame)) {
+                    Some(name) => self.method = Some(name),
                     None => self.wrong = self.wrong.or(Some("method must be a string")),
                 }
                 4

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use crate::error::ErrorObject;
-use crate::ids::{RequestId, write_i64, write_str};
+use super::scan;
+use crate::ids::RequestId;
 
 /// Writes one frame.
 pub(crate) struct FrameWriter {
@@ -101,6 +102,41 @@ impl FrameWriter {
         self.out.push(b'\n');
         Bytes::from(self.out)
     }
+}
+
+/// Appends an integer.
+pub(crate) fn write_i64(out: &mut Vec<u8>, number: i64) {
+    // Writing to a vector cannot fail, and an integer always serialises.
+    let _ = serde_json::to_writer(out, &number);
+}
+
+/// Appends a JSON string: runs that need no escape are found by the word and copied whole.
+pub(crate) fn write_str(out: &mut Vec<u8>, text: &str) {
+    const HEX: [u8; 16] = *b"0123456789abcdef";
+    let mut rest = text.as_bytes();
+    out.reserve(rest.len() + 2);
+    out.push(b'"');
+    while let Some((run, tail)) = rest.split_at_checked(scan::special(rest, 0)) {
+        out.extend_from_slice(run);
+        let Some((byte, tail)) = tail.split_first() else { break };
+        rest = tail;
+        let short = match byte {
+            b'"' | b'\\' => *byte,
+            0x08 => b'b',
+            0x09 => b't',
+            0x0A => b'n',
+            0x0C => b'f',
+            0x0D => b'r',
+            // A control character: below 0x20.
+            _ => {
+                let digit = |nibble: u8| HEX.get(usize::from(nibble & 0xF)).copied().unwrap_or(b'0');
+                out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(*byte)]);
+                continue;
+            }
+        };
+        out.extend_from_slice(&[b'\\', short]);
+    }
+    out.push(b'"');
 }
 
 /// Writes a JSON object member by member.

@@ -137,6 +137,13 @@ pub(super) enum Name {
 }
 
 impl Name {
+    const fn bit(self) -> u64 {
+        match self {
+            Self::Field(field) => 1 << (field as u32),
+            Self::Meta(field) => 1 << (63 - field as u32),
+        }
+    }
+
     const fn text(self) -> &'static str {
         match self {
             Self::Field(field) => field.name(),
@@ -177,6 +184,8 @@ pub struct Members {
     pub(super) whole: Span,
     /// A known member that stood twice.
     twice: Option<Name>,
+    /// The bits of the names that are noted, so that most questions for what is absent end here.
+    noted: u64,
     len: u8,
     names: [Name; INLINE],
     spans: [Span; INLINE],
@@ -213,6 +222,7 @@ impl Members {
             meta_shape: Shape::Absent,
             whole: Span::default(),
             twice: None,
+            noted: 0,
             len: 0,
             names: [Name::Field(Field::Meta); INLINE],
             spans: [Span::default(); INLINE],
@@ -232,6 +242,7 @@ impl Members {
             self.twice = Some(name);
             return;
         }
+        self.noted |= name.bit();
         let at = usize::from(self.len);
         match (self.names.get_mut(at), self.spans.get_mut(at)) {
             (Some(place), Some(at)) => {
@@ -244,10 +255,13 @@ impl Members {
 
     fn find(&self, name: impl Into<Name>) -> Option<Span> {
         let name = name.into();
-        let noted = self.names.iter().zip(&self.spans).take(usize::from(self.len));
-        noted
-            .chain(self.more.iter().map(|(name, span)| (name, span)))
-            .find_map(|(known, span)| (*known == name).then_some(*span))
+        if self.noted & name.bit() == 0 {
+            return None;
+        }
+        match self.names.iter().take(usize::from(self.len)).position(|known| *known == name) {
+            Some(at) => self.spans.get(at).copied(),
+            None => self.more.iter().find_map(|(known, span)| (*known == name).then_some(*span)),
+        }
     }
 
     /// The object's own text, unknown members included; `{}` if it was absent.
@@ -301,8 +315,8 @@ impl Members {
 
     /// An optional string.
     pub(crate) fn string(&self, field: Field) -> Result<Option<Cow<'_, str>>, FieldError> {
-        self.raw(field)
-            .map(|text| string_token(text).ok_or_else(|| FieldError::Type(field.name(), "a string")))
+        self.span(field)
+            .map(|span| string_token(span.bytes(&self.frame)).ok_or_else(|| FieldError::Type(field.name(), "a string")))
             .transpose()
     }
 
@@ -330,6 +344,11 @@ impl Members {
             .transpose()
     }
 
+    /// Whether a reserved `_meta` key is there, `null` counting as absent.
+    pub(crate) fn has_meta(&self, field: MetaField) -> bool {
+        self.span(field).is_some()
+    }
+
     /// The text of a reserved `_meta` key, `null` counting as absent.
     pub(crate) fn meta_raw(&self, field: MetaField) -> Option<&str> {
         self.span(field).map(|span| span.text(&self.frame))
@@ -337,17 +356,22 @@ impl Members {
 
     /// A reserved `_meta` key as a string.
     pub(crate) fn meta_string(&self, field: MetaField) -> Result<Option<Cow<'_, str>>, FieldError> {
-        self.meta_raw(field)
-            .map(|text| string_token(text).ok_or_else(|| FieldError::Type(field.name(), "a string")))
+        self.span(field)
+            .map(|span| string_token(span.bytes(&self.frame)).ok_or_else(|| FieldError::Type(field.name(), "a string")))
             .transpose()
     }
 }
 
+/// What stands between the quotes of a JSON string token; `None` for any other token.
+pub(super) fn unquoted(token: &[u8]) -> Option<&[u8]> {
+    token.strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
 /// The value of a JSON string token; `None` for any other token.
-pub(crate) fn string_token(text: &str) -> Option<Cow<'_, str>> {
-    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
-        return Some(Cow::Borrowed(inner));
+pub(super) fn string_token(token: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = unquoted(token)?;
+    if memchr::memchr(b'\\', inner).is_none() {
+        return std::str::from_utf8(inner).ok().map(Cow::Borrowed);
     }
-    serde_json::from_str::<String>(text).ok().map(Cow::Owned)
+    serde_json::from_slice::<String>(token).ok().map(Cow::Owned)
 }

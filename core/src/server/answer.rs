@@ -50,7 +50,10 @@ impl Server {
                     match rounds::write_result(&definition, &context, asked, now, &mut self.rng, frame.out()) {
                         Ok(()) => {
                             self.say_deprecated_questions(asked);
-                            self.finish(slot, |_, _| frame.finish());
+                            if let Some(entry) = self.end(slot) {
+                                self.send(frame.finish(), entry.data.batch);
+                                self.close_if_drained();
+                            }
                         }
                         Err(why) => self.cannot_ask(slot, why),
                     }
@@ -90,50 +93,47 @@ impl Server {
 
     /// Ends a request with a reply that is not a question.
     pub(super) fn finish_with(&mut self, slot: SlotId, reply: Reply) {
-        let definition = Arc::clone(&self.definition);
-        let mut wrong = None;
-        self.finish(slot, |server, entry| {
-            let (id, version) = (&entry.id, entry.data.context.version());
-            let error = match reply {
-                Reply::Error(error) => match sendable(version, &entry.data.expects, error) {
-                    Ok(error) => Some(error),
-                    Err(unfit) => {
-                        wrong = Some(unfit);
-                        Some(ErrorObject::internal())
-                    }
-                },
-                Reply::StateUsed => Some(rounds::state_refused()),
-                Reply::Failed => match result::failed(&entry.data.expects) {
-                    Ok(text) => {
-                        let mut frame = FrameWriter::result(id, 128);
-                        result::tool_error(&definition, version, text, frame.out());
-                        return frame.finish();
-                    }
-                    Err(error) => Some(error),
-                },
-                reply => {
-                    let mut frame = FrameWriter::result(id, 256);
-                    match result::write(&definition, version, &entry.data.expects, reply, frame.out()) {
-                        Ok(()) => {
-                            server.subscribed(&entry.data);
-                            return frame.finish();
-                        }
-                        Err(unfit) => {
-                            wrong = Some(unfit);
-                            Some(ErrorObject::internal())
-                        }
-                    }
-                }
-            };
-            FrameWriter::error(Some(id), false, &error.unwrap_or_else(ErrorObject::internal))
-        });
-        if let Some(unfit) = wrong {
-            let text = match unfit {
-                Unfit::Kind => "a reply of another kind than the call".to_owned(),
-                Unfit::Code(code) => format!("a handler answered with the error code {code}, which is not its to use"),
-                Unfit::Output(problem) => format!("a tool's result breaks its output schema: {problem}"),
-            };
-            self.say(Diagnostic::new(DiagnosticKind::Output, text));
+        if let Some(entry) = self.end(slot) {
+            let frame = self.write_reply(&entry, reply);
+            self.send(frame, entry.data.batch);
+            self.close_if_drained();
+        }
+    }
+
+    /// Closes a slot. Answers with its request if the client still waits for the answer.
+    fn end(&mut self, slot: SlotId) -> Option<Entry<Pending>> {
+        self.deadlines.clear(Key::Invocation(slot));
+        let entry = self.inbound.close(slot)?;
+        if entry.muted {
+            self.say(Diagnostic::new(DiagnosticKind::Muted, "a reply to a cancelled request").of(&entry.id));
+            self.close_if_drained();
+            return None;
+        }
+        Some(entry)
+    }
+
+    /// The frame that answers a request, whether or not the reply is one to it.
+    fn write_reply(&mut self, entry: &Entry<Pending>, reply: Reply) -> Bytes {
+        let (id, version, expects) = (&entry.id, entry.data.context.version(), &entry.data.expects);
+        let mut frame = FrameWriter::result(id, 256);
+        let written = match reply {
+            Reply::Error(error) => sendable(version, expects, error).map(Err),
+            Reply::StateUsed => Ok(Err(rounds::state_refused())),
+            Reply::Failed => Ok(result::failed(expects).map(|text| {
+                result::tool_error(&self.definition, version, text, frame.out());
+            })),
+            reply => result::write(&self.definition, version, expects, reply, frame.out()).map(|()| {
+                self.subscribed(&entry.data);
+                Ok(())
+            }),
+        };
+        match written {
+            Ok(Ok(())) => frame.finish(),
+            Ok(Err(error)) => FrameWriter::error(Some(id), false, &error),
+            Err(unfit) => {
+                self.say_unfit(&unfit);
+                FrameWriter::error(Some(id), false, &ErrorObject::internal())
+            }
         }
     }
 
@@ -150,26 +150,22 @@ impl Server {
         }
     }
 
-    /// Closes a slot and sends what `frame` makes, unless the client has cancelled.
-    fn finish(&mut self, slot: SlotId, frame: impl FnOnce(&mut Self, &Entry<Pending>) -> Bytes) {
-        self.deadlines.clear(Key::Invocation(slot));
-        let Some(entry) = self.inbound.close(slot) else { return };
-        if entry.muted {
-            self.say(Diagnostic::new(DiagnosticKind::Muted, "a reply to a cancelled request").of(&entry.id));
-        } else {
-            let frame = frame(self, &entry);
-            self.send(frame, entry.data.batch);
-        }
-        self.close_if_drained();
+    fn say_unfit(&mut self, unfit: &Unfit) {
+        let text = match unfit {
+            Unfit::Kind => "a reply of another kind than the call".to_owned(),
+            Unfit::Code(code) => format!("a handler answered with the error code {code}, which is not its to use"),
+            Unfit::Output(problem) => format!("a tool's result breaks its output schema: {problem}"),
+        };
+        self.say(Diagnostic::new(DiagnosticKind::Output, text));
     }
 
     /// A legacy subscription that the application has agreed to.
     fn subscribed(&mut self, pending: &Pending) {
-        let definition = Arc::clone(&self.definition);
         let (Some(session), Some(subscribes)) = (&mut self.session, &pending.subscribes) else { return };
+        let definition = &self.definition;
         match subscribes {
             // Past the bound the application hears of the resource, the session does not: it was told so.
-            Subscribes::To(uri) => drop(session.subscribe(&definition, uri.clone())),
+            Subscribes::To(uri) => drop(session.subscribe(definition, uri.clone())),
             Subscribes::NoMoreTo(uri) => session.unsubscribe(uri),
         }
     }

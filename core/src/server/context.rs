@@ -76,12 +76,7 @@ impl Context {
     /// The `_meta` of the request, `{}` if absent.
     #[must_use]
     pub fn meta(&self) -> Json {
-        #[derive(serde::Deserialize)]
-        struct Params {
-            #[serde(rename = "_meta")]
-            meta: Option<Json>,
-        }
-        self.request.params.json().parse::<Params>().ok().and_then(|params| params.meta).unwrap_or(Json::EMPTY_OBJECT)
+        self.request.params.value(Field::Meta).unwrap_or(Json::EMPTY_OBJECT)
     }
 
     /// Name and version of the client: what it says of itself, not to be trusted. `None` if it does not say.

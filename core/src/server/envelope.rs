@@ -19,7 +19,7 @@ use crate::spec::{Era, ErrorCode, Version};
 
 /// A request that names its revision is modern, whatever came before it on the same connection.
 pub(super) fn claims_modern(params: &Members) -> bool {
-    params.meta_raw(MetaField::ProtocolVersion).is_some()
+    params.has_meta(MetaField::ProtocolVersion)
 }
 
 /// The revision of a modern request.

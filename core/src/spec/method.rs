@@ -45,10 +45,13 @@ macro_rules! methods {
             /// The method with this name, in any revision.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant),)*
-                    _ => None,
-                }
+                Self::parse_bytes(name.as_bytes())
+            }
+
+            /// As [`Method::parse`], for a name that nobody has looked at yet.
+            pub(crate) fn parse_bytes(name: &[u8]) -> Option<Self> {
+                $(if name == $name.as_bytes() { return Some(Self::$variant); })*
+                None
             }
 
             /// The name on the wire.

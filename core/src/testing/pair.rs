@@ -54,6 +54,8 @@ pub struct Frame {
     pub at: Mono,
     /// One line, without its newline.
     pub text: String,
+    /// Whether a transcript says that the frame is wrong on purpose.
+    pub wrong: bool,
 }
 
 type Handler = Box<dyn FnMut(&mut Server, Now, Invocation)>;
@@ -257,7 +259,7 @@ impl Pair {
     }
 
     fn carry(&mut self, from: Side, frame: &Bytes) {
-        self.frames.push(Frame { from, at: self.now.mono, text: line(frame).to_owned() });
+        self.frames.push(Frame { from, at: self.now.mono, text: line(frame).to_owned(), wrong: false });
         match from {
             Side::Client => self.up.send(self.now.mono, frame),
             Side::Server => self.down.send(self.now.mono, frame),

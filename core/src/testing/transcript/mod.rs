@@ -160,12 +160,6 @@ impl Transcript {
     pub fn play_client(&self, client: Client, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
         play::Stage::new(client, Side::Client).play(self, feed)
     }
-
-    /// The lines that step into the machine and are marked `"invalid": true`: no peer should send them.
-    #[must_use]
-    pub fn invalid_inputs(&self) -> Vec<String> {
-        self.steps.iter().filter(|step| step.more.contains_key("invalid")).filter_map(Step::line).collect()
-    }
 }
 
 /// Verbs of a role, each with the further members that its steps may have.

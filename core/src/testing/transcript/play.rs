@@ -56,7 +56,10 @@ pub(super) struct Stage<M: Role> {
     pub(super) kept: Kept,
     pub(super) memory: M::Memory,
     role: Side,
+    /// Frames and events that no step has asked for yet.
     actions: VecDeque<Sorted<M::Action>>,
+    /// Remarks that no step has asked for: they may come before or after the frame that they go with.
+    remarks: Vec<Diagnostic>,
     frames: Vec<Frame>,
 }
 
@@ -69,6 +72,7 @@ impl<M: Role> Stage<M> {
             memory: M::Memory::default(),
             role,
             actions: VecDeque::new(),
+            remarks: Vec::new(),
             frames: Vec::new(),
         }
     }
@@ -128,9 +132,8 @@ impl<M: Role> Stage<M> {
     /// Gives the machine its next frame. `early` of its bytes came with the frame before.
     fn input(&mut self, step: &Step, rest: &[Step], feed: Feed, early: &mut usize) -> Result<(), Problem> {
         let bytes = step.bytes(&self.kept).ok_or("the input is neither a line nor hexadecimal")?;
-        if let Some(text) = bytes.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok()) {
-            let from = if self.role == Side::Server { Side::Client } else { Side::Server };
-            self.frames.push(Frame { from, at: self.now.mono, text: text.to_owned() });
+        if let Ok(text) = std::str::from_utf8(&bytes) {
+            self.note(text.trim_end_matches('\n'), step.more.contains_key("invalid"));
         }
         let mut bytes = bytes.get(*early..).unwrap_or_default().to_vec();
         *early = 0;
@@ -147,6 +150,12 @@ impl<M: Role> Stage<M> {
             *early = bytes.len() - before;
         }
         self.handle(Input::Bytes(bytes.into()))
+    }
+
+    /// Notes what the machine reads.
+    fn note(&mut self, text: &str, wrong: bool) {
+        let from = if self.role == Side::Server { Side::Client } else { Side::Server };
+        self.frames.push(Frame { from, at: self.now.mono, text: text.to_owned(), wrong });
     }
 
     fn handle(&mut self, input: Input) -> Result<(), Problem> {
@@ -188,22 +197,20 @@ impl<M: Role> Stage<M> {
 
     /// Gives a line to the machine that no step has.
     pub(super) fn say(&mut self, line: &str) -> Result<(), Problem> {
-        let from = if self.role == Side::Server { Side::Client } else { Side::Server };
-        self.frames.push(Frame { from, at: self.now.mono, text: line.to_owned() });
+        self.note(line, false);
         self.handle(Input::Bytes(format!("{line}\n").into()))
     }
 
     fn diagnostic(&mut self, expected: &Json) -> Result<(), Problem> {
         self.drain()?;
         let wanted: String = read(expected)?;
-        while let Some(Sorted::Diagnostic(diagnostic)) = self.actions.front() {
-            let found = kind(diagnostic) == wanted;
-            self.actions.pop_front();
-            if found {
-                return Ok(());
+        match self.remarks.iter().position(|remark| kind(remark) == wanted) {
+            Some(found) => {
+                self.remarks.drain(..=found);
+                Ok(())
             }
+            None => Err(format!("no such remark, but {:?}", self.remarks.iter().map(kind).collect::<Vec<_>>())),
         }
-        Err(format!("no such remark; next: {}", self.actions.front().map_or_else(|| "nothing".to_owned(), shown)))
     }
 
     fn timeout(&mut self, expected: &Json) -> Result<(), Problem> {
@@ -237,12 +244,7 @@ impl<M: Role> Stage<M> {
     /// The next action that is no remark.
     fn next_event(&mut self) -> Result<Option<Sorted<M::Action>>, Problem> {
         self.drain()?;
-        while let Some(action) = self.actions.pop_front() {
-            if !matches!(action, Sorted::Diagnostic(_)) {
-                return Ok(Some(action));
-            }
-        }
-        Ok(None)
+        Ok(self.actions.pop_front())
     }
 
     fn drain(&mut self) -> Result<(), Problem> {
@@ -254,11 +256,14 @@ impl<M: Role> Stage<M> {
                 if text.contains('\n') {
                     return Err("a newline within a frame".to_owned());
                 }
-                self.frames.push(Frame { from: self.role, at: self.now.mono, text: text.to_owned() });
+                self.frames.push(Frame { from: self.role, at: self.now.mono, text: text.to_owned(), wrong: false });
                 // Once it is closed, nobody asks what was written.
                 let _ = self.machine.handle(self.now, Input::Written(frame.len()));
             }
-            self.actions.push_back(sorted);
+            match sorted {
+                Sorted::Diagnostic(remark) => self.remarks.push(remark),
+                sorted => self.actions.push_back(sorted),
+            }
         }
         Ok(())
     }
