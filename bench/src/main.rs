@@ -1,0 +1,83 @@
+//! What the machines and fronts cost: `cargo xtask bench`.
+//!
+//! Every figure is a ratio of things measured in the same run, by turns: against the *floor* (reading and writing
+//! the same frames, and nothing else), against a raw line loop, against a peer. See `BENCHMARKS.md`.
+
+mod floor;
+mod frames;
+mod measure;
+mod report;
+mod server;
+
+use frames::Era;
+use measure::{Case, Effort};
+use report::Table;
+
+const HELP: &str = "
+mcp-sansio-bench [--quick] [--only WORD] [--write FILE]
+
+--quick        few repetitions: whether it works, not how fast it is
+--only WORD    only the cases whose title has WORD
+--write FILE   also writes the tables, as Markdown
+--loop NAME N  runs the contender NAME of the case of --only N times, for a profiler
+";
+
+struct Options {
+    effort: Effort,
+    only: String,
+    write: Option<String>,
+    profile: Option<(String, usize)>,
+}
+
+fn main() {
+    let mut options = Options {
+        effort: Effort { repetitions: 7, batches: 400 },
+        only: String::new(),
+        write: None,
+        profile: None,
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().unwrap_or_else(|| fail(&format!("{word} wants a value")));
+        match word.as_str() {
+            "--quick" => options.effort = Effort { repetitions: 2, batches: 20 },
+            "--only" => options.only = value(),
+            "--write" => options.write = Some(value()),
+            "--loop" => {
+                let name = value();
+                let count = value().parse().unwrap_or_else(|_| fail("--loop wants a name and a number"));
+                options.profile = Some((name, count));
+            }
+            "--help" | "-h" => return println!("{HELP}"),
+            other => fail(&format!("unknown option {other}")),
+        }
+    }
+    in_process(&options);
+}
+
+fn fail(text: &str) -> ! {
+    eprintln!("{text}\n{HELP}");
+    std::process::exit(2);
+}
+
+fn in_process(options: &Options) -> Table {
+    let about = "One thread, no IO.";
+    let mut table = Table::new("In process", about, report::TIMES);
+    let pools = Era::ALL.map(|era| (era, frames::calls(era), (0..64).map(|n| frames::list(era, n)).collect::<Vec<_>>()));
+    for (era, calls, lists) in &pools {
+        run(options, &mut table, &format!("server: tools/call, {}", era.name()), || server::calls(*era, calls));
+        run(options, &mut table, &format!("server: tools/list, {}", era.name()), || server::lists(*era, lists));
+        run(options, &mut table, &format!("server: catalogue, {}", era.name()), || server::catalogues(*era));
+    }
+    table
+}
+
+fn run<'a>(options: &Options, table: &mut Table, title: &str, case: impl FnOnce() -> Case<'a>) {
+    if !title.contains(&options.only) {
+        return;
+    }
+    match &options.profile {
+        Some((name, count)) => drop(case().run_only(name, *count)),
+        None => case().measure(options.effort, table),
+    }
+}

@@ -1,0 +1,169 @@
+//! The server machine in process: a frame in, the frame of the answer out.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcp_sansio::machine::{Input, Now};
+use mcp_sansio::model::{CallToolResult, Tool};
+use mcp_sansio::rng::Seed;
+use mcp_sansio::server::{Action, Call, Definition, Reply, Server};
+use serde_json::json;
+
+use crate::floor::{self, EchoArguments};
+use crate::frames::{self, Cycle, Era};
+use crate::measure::{Case, Contender};
+
+/// The machine with the application that the benchmark needs.
+pub(crate) struct Echo {
+    server: Server,
+    now: Now,
+}
+
+impl Echo {
+    pub(crate) fn new(definition: Arc<Definition>, era: Era) -> Self {
+        let mut echo = Self { server: Server::new(definition, Seed([7; 32])), now: Now::default() };
+        if era == Era::Legacy {
+            echo.input(Bytes::from_static(frames::OPENING.as_bytes()));
+            while echo.server.poll_action().is_some() {}
+        }
+        echo
+    }
+
+    pub(crate) fn input(&mut self, bytes: Bytes) {
+        self.server.handle(self.now, Input::Bytes(bytes)).expect("the machine is open");
+    }
+
+    /// Does all that is to be done, and answers with the last frame.
+    pub(crate) fn drain(&mut self) -> Option<Bytes> {
+        let mut last = None;
+        while let Some(action) = self.server.poll_action() {
+            match action {
+                Action::Invoke(invocation) => {
+                    let Call::Tool { arguments, .. } = &invocation.call else { panic!("only tools are called") };
+                    let arguments: EchoArguments<'_> = arguments.parse_borrowed().expect("our own frame");
+                    black_box(arguments.n);
+                    let result = CallToolResult::text(arguments.text);
+                    self.server.reply(self.now, invocation.slot, Reply::Tool(result)).expect("the slot is open");
+                }
+                Action::Write(frame) => {
+                    self.server.handle(self.now, Input::Written(frame.len())).expect("the machine is open");
+                    last = Some(frame);
+                }
+                other => panic!("unexpected: {other:?}"),
+            }
+        }
+        last
+    }
+
+    /// One request and its answer, and the look at the clock that a driver takes.
+    pub(crate) fn serve(&mut self, frame: &Bytes) -> Bytes {
+        self.input(frame.clone());
+        let answer = self.drain().expect("every request is answered");
+        black_box((self.server.poll_timeout(), self.server.wants_input()));
+        answer
+    }
+
+    pub(crate) const fn machine(&mut self) -> &mut Server {
+        &mut self.server
+    }
+}
+
+/// A server of so many tools, the first of which is the echo. Each has a description and a schema like real ones.
+pub(crate) fn definition(tools: usize, validated: bool) -> Arc<Definition> {
+    let mut builder = Definition::builder("bench", "1.0.0").page_size(tools.clamp(1, 1_000));
+    for number in 0..tools {
+        let tool = Tool::new(frames::tool_name(number)).description(format!("Echoes its text, as tool {number}."));
+        builder = builder.tool(if validated { tool.input_schema(schema()) } else { tool });
+    }
+    Arc::new(builder.build().expect("the definition is right"))
+}
+
+/// The schema of [`EchoArguments`].
+pub(crate) fn schema() -> serde_json::Value {
+    json!({
+        "type": "object",
+        "properties": { "text": { "type": "string" }, "n": { "type": "integer" } },
+        "required": ["text", "n"],
+    })
+}
+
+/// The cases of a single tool.
+pub(crate) fn calls(era: Era, calls: &[Bytes]) -> Case<'_> {
+    let (plain, checked) = (definition(1, false), definition(1, true));
+    assert_same_answer(era, &plain, &calls[0]);
+    let (mut plain, mut checked) = (Echo::new(plain, era), Echo::new(checked, era));
+    let (mut first, mut second, mut third) = (Cycle::new(calls), Cycle::new(calls), Cycle::new(calls));
+    Case {
+        title: format!("server: tools/call, {}", era.name()),
+        operations: 100,
+        contenders: vec![
+            Contender::new("floor", move |n| {
+                (0..n).for_each(|_| drop(black_box(floor::echo(era, first.next()))));
+            }),
+            Contender::new("machine", move |n| {
+                (0..n).for_each(|_| drop(black_box(plain.serve(second.next()))));
+            })
+            .at_most(1.5),
+            Contender::new("machine, arguments validated", move |n| {
+                (0..n).for_each(|_| drop(black_box(checked.serve(third.next()))));
+            })
+            .at_most(2.5),
+        ],
+    }
+}
+
+/// The floor writes what the machine writes, or the comparison means nothing.
+fn assert_same_answer(era: Era, definition: &Arc<Definition>, call: &Bytes) {
+    let ours = Echo::new(Arc::clone(definition), era).serve(call);
+    let parse = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).expect("an answer is JSON");
+    assert_eq!(parse(&ours), parse(&floor::echo(era, call)));
+}
+
+/// `tools/list` of 1,000 tools on one page.
+pub(crate) fn lists(era: Era, lists: &[Bytes]) -> Case<'_> {
+    #[derive(serde::Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        result: &'a serde_json::value::RawValue,
+    }
+    let mut echo = Echo::new(definition(1_000, true), era);
+    let answer = echo.serve(&lists[0]);
+    let result = serde_json::from_slice::<Answer<'_>>(&answer).expect("a result").result.get().as_bytes().to_vec();
+    let (mut first, mut second) = (Cycle::new(lists), Cycle::new(lists));
+    Case {
+        title: format!("server: tools/list of 1,000, {} ({} KiB)", era.name(), result.len() / 1_024),
+        operations: 20,
+        contenders: vec![
+            Contender::new("floor", move |n| {
+                (0..n).for_each(|_| drop(black_box(floor::list(first.next(), &result))));
+            }),
+            Contender::new("machine", move |n| {
+                (0..n).for_each(|_| drop(black_box(echo.serve(second.next()))));
+            })
+            .at_most(1.5),
+        ],
+    }
+}
+
+/// Calls that go through a whole catalogue of 1, 1,000 and 10,000 tools; the first is what the others are held to.
+pub(crate) fn catalogues(era: Era) -> Case<'static> {
+    let contender = |tools: usize| {
+        let mut echo = Echo::new(definition(tools, true), era);
+        let calls: Vec<_> = (0..frames::POOL)
+            .map(|number| frames::call(era, number, &frames::tool_name(number * 7_919 % tools)))
+            .collect();
+        let mut at = 0;
+        Contender::new(format!("{tools} tools"), move |n| {
+            for _ in 0..n {
+                drop(black_box(echo.serve(&calls[at])));
+                at = (at + 1) % calls.len();
+            }
+        })
+    };
+    Case {
+        title: format!("server: catalogue, validated tools/call, {}", era.name()),
+        operations: 100,
+        contenders: vec![contender(1), contender(1_000).at_most(1.25), contender(10_000).at_most(1.25)],
+    }
+}

@@ -1,0 +1,67 @@
+//! Clients on streams.
+
+use std::io;
+
+use mcp_sansio_io::client::{Client, ClientBuilder, ConnectionError, nothing};
+use mcp_sansio_io::{BoxFuture, StreamError};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, ToSocketAddrs};
+
+use crate::io::Adapter;
+use crate::runtime::TokioRuntime;
+
+/// Connects to the server at the other end of a stream.
+///
+/// # Errors
+/// [`ConnectionError`]: settings that contradict themselves, a handshake that fails.
+pub async fn connect_stream<S>(client: ClientBuilder, stream: S) -> Result<Client, ConnectionError>
+where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+{
+    let (reader, writer) = tokio::io::split(stream);
+    connect_halves(client, reader, writer, nothing()).await
+}
+
+/// Connects over TCP.
+///
+/// # Errors
+/// As [`connect_stream`], and when there is nobody at the address.
+pub async fn connect_tcp(client: ClientBuilder, address: impl ToSocketAddrs) -> Result<Client, ConnectionError> {
+    client.check()?;
+    let stream = TcpStream::connect(address).await.map_err(unreachable)?;
+    // Frames are whole messages: holding them back gains nothing.
+    stream.set_nodelay(true).map_err(unreachable)?;
+    let (reader, writer) = stream.into_split();
+    connect_halves(client, reader, writer, nothing()).await
+}
+
+/// Connects over a Unix socket.
+///
+/// # Errors
+/// As [`connect_stream`], and when there is nobody at the path.
+#[cfg(unix)]
+pub async fn connect_unix(client: ClientBuilder, path: impl AsRef<std::path::Path>) -> Result<Client, ConnectionError> {
+    client.check()?;
+    let stream = tokio::net::UnixStream::connect(path).await.map_err(unreachable)?;
+    let (reader, writer) = stream.into_split();
+    connect_halves(client, reader, writer, nothing()).await
+}
+
+fn unreachable(error: io::Error) -> ConnectionError {
+    ConnectionError::Stream(StreamError::Open(error).into())
+}
+
+pub(crate) async fn connect_halves<R, W>(
+    client: ClientBuilder,
+    reader: R,
+    writer: W,
+    after: BoxFuture<'static, ()>,
+) -> Result<Client, ConnectionError>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let (connecting, driver) = client.over(TokioRuntime::current(), Adapter(reader), Adapter(writer), after)?;
+    tokio::spawn(driver);
+    connecting.await
+}

@@ -1,0 +1,47 @@
+//! tokio as a runtime of the fronts.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_sansio_io::core::machine::{Mono, Now, Unix};
+use mcp_sansio_io::{BoxFuture, Runtime};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+/// The tokio runtime that it was made in.
+#[derive(Clone, Debug)]
+pub struct TokioRuntime {
+    handle: Handle,
+    epoch: Instant,
+}
+
+impl TokioRuntime {
+    /// The runtime of the caller.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime, as everything of tokio does.
+    #[must_use]
+    pub fn current() -> Arc<dyn Runtime> {
+        Arc::new(Self { handle: Handle::current(), epoch: Instant::now() })
+    }
+}
+
+impl Runtime for TokioRuntime {
+    fn now(&self) -> Now {
+        let mono = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        // A clock before 1970 is taken as 1970.
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let unix = u64::try_from(unix.as_millis()).unwrap_or(u64::MAX);
+        Now { mono: Mono::from_nanos(mono), unix: Unix::from_millis(unix) }
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        let _inside = self.handle.enter();
+        Box::pin(tokio::time::sleep(duration))
+    }
+
+    fn spawn(&self, future: BoxFuture<'static, ()>) {
+        // Detached: the task tells its end through what it shares with the connection.
+        drop(self.handle.spawn(future));
+    }
+}
