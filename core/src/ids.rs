@@ -8,6 +8,7 @@
 //! | [`CallId`] | this machine | a request of the application, through every retry |
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -24,7 +25,8 @@ pub struct RequestId(Repr);
 enum Repr {
     Integer(i64),
     BigInteger(Box<str>),
-    Text(Box<str>),
+    /// Shared, for the id of a request is kept in several places.
+    Text(Arc<str>),
 }
 
 impl RequestId {
@@ -39,10 +41,10 @@ impl RequestId {
         match token.first()? {
             b'"' => {
                 let inner = token.get(1..token.len().checked_sub(1)?)?;
-                if memchr::memchr(b'\\', inner).is_none() {
+                if !inner.contains(&b'\\') {
                     return std::str::from_utf8(inner).ok().map(|text| Self(Repr::Text(text.into())));
                 }
-                serde_json::from_slice::<Box<str>>(token).ok().map(|s| Self(Repr::Text(s)))
+                serde_json::from_slice::<Box<str>>(token).ok().map(|text| Self(Repr::Text(text.into())))
             }
             b'-' | b'0'..=b'9' => {
                 let text = std::str::from_utf8(token).ok()?;

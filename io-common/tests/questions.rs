@@ -254,8 +254,12 @@ fn an_answer_that_does_not_fit_its_form_is_refused() {
     wire.modern(1, "tools/call", json!({"name": "ask", "arguments": {}}));
     let asked = wire.line();
     let wrong = json!({"action": "accept", "content": {"ok": "secret"}});
-    wire.modern(2, "tools/call", json!({"name": "ask", "arguments": {}, "inputResponses": {"first": wrong},
-        "requestState": asked["result"]["requestState"]}));
+    wire.modern(
+        2,
+        "tools/call",
+        json!({"name": "ask", "arguments": {}, "inputResponses": {"first": wrong},
+        "requestState": asked["result"]["requestState"]}),
+    );
     let refused = wire.line();
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
     assert!(!refused.to_string().contains("secret"), "{refused}");

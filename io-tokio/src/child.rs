@@ -8,7 +8,8 @@
 //!
 //! On Unix the child leads a process group of its own, so that what it starts (a package runner starts the server
 //! proper) ends with it. A connection that is dropped without being closed, with its runtime perhaps, kills the group
-//! at once. On Windows there is no gentle signal: a child that does not end by itself is killed.
+//! at once. A group of its own gets no signal from the terminal: a host that is interrupted ends its runtime, or its
+//! servers go by the end of their input. On Windows there is no gentle signal: a child that does not end by itself is killed.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

@@ -10,7 +10,7 @@
 //! The revision is what the request claims in its envelope, or what `initialize` has settled.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use jsonschema::Validator;
 use mcp_sansio::spec::{Era, Version};
@@ -19,10 +19,13 @@ use serde_json::{Value, json};
 
 /// The definitions of one revision.
 pub struct Schema {
-    names: Vec<String>,
+    document: Value,
+    /// Where the document has its definitions.
+    key: &'static str,
     /// By method.
     methods: HashMap<String, String>,
-    validators: HashMap<String, Validator>,
+    /// By name, compiled when they are first needed.
+    validators: HashMap<String, OnceLock<Validator>>,
 }
 
 static SCHEMAS: LazyLock<BTreeMap<Version, Schema>> = LazyLock::new(|| {
@@ -47,7 +50,6 @@ impl Schema {
         let document: Value = serde_json::from_str(text).expect("a published schema is JSON");
         let key = if document.get("$defs").is_some() { "$defs" } else { "definitions" };
         let definitions = document[key].as_object().expect("a schema has definitions").clone();
-        let names: Vec<String> = definitions.keys().cloned().collect();
         let method = |definition: &Value| definition["properties"]["method"]["const"].as_str().map(str::to_owned);
         let methods = definitions
             .iter()
@@ -55,18 +57,14 @@ impl Schema {
             .filter(|(name, _)| *name != "ClientNotification")
             .filter_map(|(name, definition)| Some((method(definition)?, name.clone())))
             .collect();
-        let validators = names.iter().map(|name| {
-            let mut root = document.clone();
-            root["$ref"] = Value::from(format!("#/{key}/{name}"));
-            (name.clone(), jsonschema::validator_for(&root).expect("a published schema compiles"))
-        });
-        Self { validators: validators.collect(), methods, names }
+        let validators = definitions.keys().map(|name| (name.clone(), OnceLock::new())).collect();
+        Self { document, key, methods, validators }
     }
 
     /// Whether there is a definition of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known == name)
+        self.validators.contains_key(name)
     }
 
     /// Holds a value to a definition.
@@ -77,7 +75,12 @@ impl Schema {
     /// # Panics
     /// When there is no such definition.
     pub fn check(&self, name: &str, value: &Value) -> Result<(), String> {
-        let validator = self.validators.get(name).unwrap_or_else(|| panic!("no definition {name}"));
+        let place = self.validators.get(name).unwrap_or_else(|| panic!("no definition {name}"));
+        let validator = place.get_or_init(|| {
+            let mut root = self.document.clone();
+            root["$ref"] = Value::from(format!("#/{}/{name}", self.key));
+            jsonschema::validator_for(&root).expect("a published schema compiles")
+        });
         let problems: Vec<String> =
             validator.iter_errors(value).map(|error| format!("{} at {}", error, error.instance_path())).collect();
         if problems.is_empty() { Ok(()) } else { Err(format!("{name}: {}: {value}", problems.join("; "))) }
@@ -163,6 +166,9 @@ impl Reader {
         match (message.get("method"), message.get("id")) {
             (Some(_), Some(id)) => self.request(from, id, message),
             (Some(_), None) => self.notification(message),
+            (None, _) if message.get("error").is_some() && message.get("result").is_some() => {
+                Err(format!("both a result and an error: {message}"))
+            }
             (None, _) if message.get("error").is_some() => self.error(from, message),
             (None, Some(id)) => self.result(from, id, message),
             (None, None) => Err(format!("no message: {message}")),

@@ -404,3 +404,42 @@ fn say(text: &str) {
     // A reader that has gone misses the table only.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
+
+/// The judge itself, without a peer.
+mod judge {
+    use super::*;
+
+    fn judged(expect: &str, why: &str, verdict: Option<(&str, &str)>) -> (usize, String) {
+        let text = |text: &str| text.to_owned();
+        let cell = Cell {
+            peer: text("p"),
+            version: text("1"),
+            era: text("modern"),
+            role: text("client"),
+            feature: text("lists"),
+            expect: text(expect),
+            why: text(why),
+        };
+        let verdict = verdict.map(|(verdict, why)| Verdict { cell: text("lists"), verdict: text(verdict), why: text(why) });
+        let mut problems = Vec::new();
+        let row = compare(&cell, verdict.as_ref(), &mut problems);
+        (problems.len(), row)
+    }
+
+    #[test]
+    fn a_cell_that_is_as_foreseen_is_no_problem() {
+        assert_eq!(judged("pass", "", Some(("pass", ""))), (0, "p\tmodern\tclient\tlists\tpass\t\n".into()));
+        let (problems, row) = judged("cannot", "too old", Some(("cannot", "too old")));
+        assert_eq!((problems, &*row), (0, "p\tmodern\tclient\tlists\tcannot\ttoo old\n"));
+    }
+
+    #[test]
+    fn missing_failed_unforeseen_and_stale_cells_are_problems() {
+        assert_eq!(judged("pass", "", None).0, 1);
+        assert_eq!(judged("pass", "", Some(("fail", "hung"))).0, 1);
+        assert_eq!(judged("pass", "", Some(("cannot", "too old"))).0, 1);
+        assert_eq!(judged("cannot", "too old", Some(("pass", ""))).0, 1, "a stale `cannot`");
+        assert_eq!(judged("cannot", "too old", Some(("cannot", "no idea"))).0, 1, "another reason");
+        assert_eq!(judged("cannot", "too old", Some(("fail", "hung"))).0, 1);
+    }
+}

@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | `Elicit`, accepted | content, checked; defaults filled in if configured | content left out | – | – |
 //! | `Elicit`, declined or cancelled | content left out | content left out | – | – |
-//! | `Sample`, `Roots` | – | – | as it is | `file:` addresses only |
+//! | `Sample`, `Roots` | – | – | shaped for the revision | `file:` addresses only |
 //! | `Raw` | an object, content checked | an object | an object | an object |
 //! | `Declined` | `decline` | `decline` | -1 | -1 |
 //! | `Refused` | the error, or `cancel` where the wire has no errors | likewise | the error | the error |
@@ -19,10 +19,10 @@ use super::inbound::Asked;
 use crate::error::{ErrorObject, Misuse};
 use crate::json::Json;
 use crate::jsonrpc::{Field, ObjectWriter};
-use crate::model::{ElicitResult, ListRootsResult};
+use crate::model::{ElicitResult, ListRootsResult, Shape, ShapeError};
 use crate::schema::elicitation::ElicitationSchema;
 use crate::schema::{Schema, SchemaError, SchemaLimits};
-use crate::spec::ErrorCode;
+use crate::spec::{ErrorCode, Version};
 
 /// What goes back to the server.
 #[derive(Debug)]
@@ -35,12 +35,26 @@ pub(super) enum Supplied {
     Result(Json),
 }
 
-pub(super) fn judge(asked: &Asked, answer: &InputAnswer, apply_defaults: bool) -> Result<Supplied, Misuse> {
+pub(super) fn judge(
+    asked: &Asked,
+    answer: &InputAnswer,
+    apply_defaults: bool,
+    version: Version,
+) -> Result<Supplied, Misuse> {
+    let shape = Shape::of(version);
+    let unshaped = |error: ShapeError| Misuse::Argument(error.to_string().into());
     let mismatch = || Misuse::Argument("the answer is of another kind than the question".into());
     let elicits = matches!(asked, Asked::Form(_) | Asked::Url);
     match answer {
-        InputAnswer::Elicit(result) if elicits => elicited(asked, result, apply_defaults).map(Supplied::Result),
-        InputAnswer::Sample(result) if matches!(asked, Asked::Sample) => written(result),
+        InputAnswer::Elicit(result) if elicits => {
+            result.check_shape(&shape).map_err(unshaped)?;
+            elicited(asked, result, apply_defaults).map(Supplied::Result)
+        }
+        InputAnswer::Sample(result) if matches!(asked, Asked::Sample) => {
+            let mut result = result.clone();
+            result.shape(&shape).map_err(unshaped)?;
+            written(&result)
+        }
         InputAnswer::Roots(result) if matches!(asked, Asked::Roots) => {
             check_roots(result)?;
             written(result)

@@ -203,7 +203,7 @@ impl Answer {
         }
     }
 
-    /// Whether the server wants input first. Only with [`CallOptions::drive_input`] off.
+    /// Whether the server wants input first. Only with [`CallOptions::drive_input`](super::CallOptions::drive_input) off.
     #[must_use]
     pub fn is_input_required(&self) -> bool {
         self.result_type() == super::INPUT_REQUIRED

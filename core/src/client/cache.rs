@@ -194,22 +194,29 @@ fn hints(result: &Members) -> Option<CacheHints> {
 }
 
 impl Core {
-    /// Ends a call, or a page of a walk, with a kept answer. False if there is none.
+    /// Ends a call with a kept answer, or takes a walk as far as kept pages lead it. False if a request is needed.
     pub(super) fn answer_from_cache(&mut self, now: Now, id: CallId) -> bool {
-        let Some(call) = self.calls.get(id).filter(|call| call.cache == CacheUse::Use) else { return false };
-        if !is_cacheable_request(&call.request) || !self.is_modern() {
+        if !self.is_modern() {
             return false;
         }
-        let kept = call
-            .request
-            .known()
-            .and_then(|method| self.cache.get(now.mono, method, &call.request.params, call.partition.as_ref()));
-        match (kept, &call.kind) {
-            (None, _) => return false,
-            (Some(result), Kind::Walk(_)) => self.walk_page(now, id, &result),
-            (Some(result), _) => self.done(id, Ok(Answer { body: AnswerBody::Result(Box::new(result)), cached: true })),
+        // One turn for each page; the walk's own bound ends it.
+        loop {
+            let Some(call) = self.calls.get(id) else { return true };
+            let Some(method) = call.request.known().filter(|_| call.cache == CacheUse::Use) else { return false };
+            if !is_cacheable_request(&call.request) {
+                return false;
+            }
+            let kept = self.cache.get(now.mono, method, &call.request.params, call.partition.as_ref());
+            let Some(result) = kept else { return false };
+            if !matches!(call.kind, Kind::Walk(_)) {
+                let body = AnswerBody::Result(Box::new(result));
+                self.done(id, Ok(Answer { body, cached: true }));
+                return true;
+            }
+            if !self.turn_page(id, &result) {
+                return true;
+            }
         }
-        true
     }
 
     /// Keeps the answer to a call, if that is allowed.

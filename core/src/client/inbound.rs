@@ -29,7 +29,7 @@ use crate::jsonrpc::{Field, FrameWriter, Members, MethodName};
 use crate::limits::Bound;
 use crate::machine::Now;
 use crate::model::{ElicitParams, InputRequest, UrlElicitationData};
-use crate::spec::{Era, ErrorCode, Method};
+use crate::spec::{Era, ErrorCode, Method, Version};
 
 /// A request of the server that is owed an answer.
 #[derive(Debug)]
@@ -347,8 +347,9 @@ impl Core {
 
     pub(crate) fn supply_input(&mut self, now: Now, input: InputId, answer: &InputAnswer) -> Result<(), Error> {
         self.alive()?;
+        let version = self.version().unwrap_or(Version::LATEST);
         let question = self.questions.get(&input).ok_or(Misuse::WrongState("the question is not open"))?;
-        let supplied = super::answer::judge(&question.asked, answer, self.config.apply_defaults)?;
+        let supplied = super::answer::judge(&question.asked, answer, self.config.apply_defaults, version)?;
         let Some(Question { origin, .. }) = self.questions.remove(&input) else { return Ok(()) };
         match (origin, supplied) {
             (Origin::Request { slot }, supplied) => {

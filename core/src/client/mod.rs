@@ -11,19 +11,19 @@
 //!
 //! | module | decides |
 //! |---|---|
-//! | [`connect`], [`probe`] | which era and revision a server speaks |
-//! | [`envelope`] | what every request says beside its params |
-//! | [`send`] | when a call goes out, and when it need not or may not |
-//! | [`calls`] | which request an answer belongs to, when a call has taken too long, what progress is worth |
-//! | [`mrtr`] | what becomes of a result that wants input first |
-//! | [`inbound`] | what becomes of a request of a legacy server |
-//! | [`answer`] | whether an answer of the application fits its question |
-//! | [`walk`] | how a whole list is read, and when that is too much |
-//! | [`listen`] | what becomes of a notification, and which stream it belongs to |
-//! | [`cache`] | when an answer may be given twice |
-//! | [`output`] | whether structured content keeps the promise of its tool |
+//! | `connect`, `probe` | which era and revision a server speaks |
+//! | `envelope` | what every request says beside its params |
+//! | `send` | when a call goes out, and when it need not or may not |
+//! | `calls` | which request an answer belongs to, when a call has taken too long, what progress is worth |
+//! | `mrtr` | what becomes of a result that wants input first |
+//! | `inbound` | what becomes of a request of a legacy server |
+//! | `answer` | whether an answer of the application fits its question |
+//! | `walk` | how a whole list is read, and when that is too much |
+//! | `listen` | what becomes of a notification, and which stream it belongs to |
+//! | `cache` | when an answer may be given twice |
+//! | `output` | whether structured content keeps the promise of its tool |
 //!
-//! [`Core`] takes messages and gives frames; it knows no transport. [`Client`] adds lines: stdio and every other
+//! `Core` takes messages and gives frames; it knows no transport. `Client` adds lines: stdio and every other
 //! byte stream. What is left to the caller: the bytes, the clock, the people who answer questions.
 
 mod answer;

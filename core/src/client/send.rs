@@ -159,10 +159,11 @@ impl Core {
         }
         let Some(wire) = self.open_wire(Wire::Call(id)) else { return };
         let modern = self.is_modern();
-        if modern && self.envelope.is_none() {
-            if let Some(version) = self.newest(Era::Modern) {
-                self.claim(version);
-            }
+        if modern
+            && self.envelope.is_none()
+            && let Some(version) = self.newest(Era::Modern)
+        {
+            self.claim(version);
         }
         let epoch = self.cache.epoch();
         let Some(call) = self.calls.get_mut(id) else { return };

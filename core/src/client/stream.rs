@@ -217,6 +217,12 @@ impl Client {
         self.core.server()
     }
 
+    /// The era, as soon as it is known.
+    #[cfg(test)]
+    pub(super) fn core_era(&self) -> Option<crate::spec::Era> {
+        self.core.era()
+    }
+
     fn step<T>(&mut self, now: Now, act: impl FnOnce(&mut Core) -> Result<T, Error>) -> Result<T, Error> {
         self.core.touch(now);
         let outcome = act(&mut self.core);

@@ -43,22 +43,25 @@ impl Core {
             self.see_tools(result);
         }
         self.remember(now, id, result);
-        self.walk_page(now, id, result);
+        if self.turn_page(id, result) {
+            self.send(now, id);
+        }
     }
 
-    /// A page, from wherever it came.
-    pub(super) fn walk_page(&mut self, now: Now, id: CallId, result: &Members) {
+    /// Takes a page, from wherever it came. True if the walk goes on: its next request is in place.
+    pub(super) fn turn_page(&mut self, id: CallId, result: &Members) -> bool {
         match self.next_page(id, result) {
             Some(Next::Page(cursor)) => {
-                let Some(call) = self.calls.get_mut(id) else { return };
-                let Kind::Walk(walk) = &call.kind else { return };
+                let Some(call) = self.calls.get_mut(id) else { return false };
+                let Kind::Walk(walk) = &call.kind else { return false };
                 call.request = Request::page(walk.list, &cursor);
-                self.send(now, id);
+                return true;
             }
             Some(Next::Done(outcome)) => self.done(id, outcome),
             Some(Next::Invalid(problem)) => self.invalid_result(id, problem, result),
             None => {}
         }
+        false
     }
 
     fn next_page(&mut self, id: CallId, result: &Members) -> Option<Next> {

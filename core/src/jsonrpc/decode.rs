@@ -4,7 +4,7 @@ use bytes::Bytes;
 use thiserror::Error;
 
 use super::members::{Field, Members, MetaField, Shape, Span};
-use super::scan::{Fault, Key, Scanner};
+use super::scan::{Fault, Scanner};
 use crate::ids::RequestId;
 use crate::json::Json;
 use crate::spec::Method;
@@ -183,9 +183,9 @@ impl Envelope {
         };
         scanner.enter()?;
         let mut seen = 0_u8;
-        while let Some(key) = scanner.next_key(seen == 0)? {
+        while let Some(name) = scanner.next_key(seen == 0)? {
             // The high bit stands for any member that is not ours: those may stand twice.
-            let bit = envelope.member(frame, &mut scanner, &key)?;
+            let bit = envelope.member(frame, &mut scanner, &name)?;
             if seen & bit & !OTHER != 0 {
                 // Two readers that each take another one of the two would disagree about the message.
                 envelope.wrong = envelope.wrong.or(Some("a member of the message stands twice"));
@@ -197,8 +197,8 @@ impl Envelope {
     }
 
     /// Reads one member, and answers with its bit.
-    fn member(&mut self, frame: &Bytes, scanner: &mut Scanner<'_>, key: &Key<'_>) -> Result<u8, Fault> {
-        Ok(match &*key.name() {
+    fn member(&mut self, frame: &Bytes, scanner: &mut Scanner<'_>, name: &[u8]) -> Result<u8, Fault> {
+        Ok(match name {
             b"jsonrpc" => {
                 self.version = scanner.value()?.bytes(frame) == b"\"2.0\"";
                 1
@@ -309,9 +309,9 @@ fn read_object(
         Some(b'{') => {
             scanner.enter()?;
             let mut first = true;
-            while let Some(key) = scanner.next_key(first)? {
+            while let Some(name) = scanner.next_key(first)? {
                 first = false;
-                member(scanner, members, &key.name())?;
+                member(scanner, members, &name)?;
             }
             Ok((Shape::Object, Span::new(start, scanner.position())))
         }

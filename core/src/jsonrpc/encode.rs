@@ -10,6 +10,11 @@ use crate::error::ErrorObject;
 use super::scan;
 use crate::ids::RequestId;
 
+/// What a buffer that is used again has room for at first.
+const FIRST: usize = 384;
+/// The largest buffer that is kept for the next frame.
+const KEPT: usize = 2_048;
+
 /// Writes one frame.
 pub(crate) struct FrameWriter {
     out: Vec<u8>,
@@ -42,6 +47,17 @@ impl FrameWriter {
     pub(crate) fn result(id: &RequestId, capacity: usize) -> Self {
         let mut frame = Self::start(capacity + 48);
         frame.out.extend_from_slice(b",\"id\":");
+        id.write(&mut frame.out);
+        frame.out.extend_from_slice(b",\"result\":");
+        frame
+    }
+
+    /// A result in a buffer that [`FrameWriter::finish_into`] gave back.
+    pub(crate) fn result_in(buffer: Vec<u8>, id: &RequestId) -> Self {
+        let mut frame = Self { out: buffer };
+        frame.out.clear();
+        frame.out.reserve(FIRST);
+        frame.out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
         id.write(&mut frame.out);
         frame.out.extend_from_slice(b",\"result\":");
         frame
@@ -91,16 +107,43 @@ impl FrameWriter {
 
     /// Closes the frame.
     pub(crate) fn finish(mut self) -> Bytes {
+        self.close();
+        Bytes::from(self.out)
+    }
+
+    /// Closes the frame and keeps its buffer for the next one, unless it is a large one. The frame has the length
+    /// that it needs.
+    pub(crate) fn finish_into(mut self, buffer: &mut Vec<u8>) -> Bytes {
+        self.close();
+        if self.out.capacity() > KEPT {
+            return Bytes::from(self.out);
+        }
+        let frame = Bytes::copy_from_slice(&self.out);
+        *buffer = self.out;
+        frame
+    }
+
+    /// Closes a frame whose parts hold no newline for certain.
+    pub(crate) fn finish_whole(mut self) -> Bytes {
+        self.out.extend_from_slice(b"}\n");
+        Bytes::from(self.out)
+    }
+
+    fn close(&mut self) {
         self.out.push(b'}');
-        if memchr::memchr2(b'\n', b'\r', &self.out).is_some() {
-            for byte in &mut self.out {
-                if matches!(byte, b'\n' | b'\r') {
-                    *byte = b' ';
-                }
+        one_line(&mut self.out);
+        self.out.push(b'\n');
+    }
+}
+
+/// Makes spaces of newlines. In JSON text they are white space, so that no value changes.
+pub(crate) fn one_line(text: &mut [u8]) {
+    if memchr::memchr2(b'\n', b'\r', text).is_some() {
+        for byte in text {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
             }
         }
-        self.out.push(b'\n');
-        Bytes::from(self.out)
     }
 }
 

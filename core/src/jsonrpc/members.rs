@@ -173,7 +173,7 @@ pub(super) enum Shape {
 }
 
 /// Spans that are kept without an allocation: more than any message that the specification shows has.
-const INLINE: usize = 10;
+const INLINE: usize = 8;
 
 /// The members of `params` or `result` of one frame.
 #[derive(Clone, Debug)]
@@ -370,7 +370,7 @@ pub(super) fn unquoted(token: &[u8]) -> Option<&[u8]> {
 /// The value of a JSON string token; `None` for any other token.
 pub(super) fn string_token(token: &[u8]) -> Option<Cow<'_, str>> {
     let inner = unquoted(token)?;
-    if memchr::memchr(b'\\', inner).is_none() {
+    if !inner.contains(&b'\\') {
         return std::str::from_utf8(inner).ok().map(Cow::Borrowed);
     }
     serde_json::from_slice::<String>(token).ok().map(Cow::Owned)

@@ -21,6 +21,6 @@ mod scan;
 mod tests;
 
 pub use decode::{InvalidFrame, Message, MethodName, decode};
-pub(crate) use encode::{FrameWriter, ObjectWriter, write_i64, write_str};
+pub(crate) use encode::{FrameWriter, ObjectWriter, one_line, write_i64, write_str};
 pub(crate) use members::{Field, MetaField};
 pub use members::{FieldError, Members};

@@ -39,25 +39,6 @@ pub(super) struct Scanner<'t> {
     limit: usize,
 }
 
-/// The key of a member.
-pub(super) struct Key<'t> {
-    /// With its quotes.
-    token: &'t [u8],
-    escaped: bool,
-}
-
-impl<'t> Key<'t> {
-    /// The name. A key with half a surrogate pair has none, and is like no name that we know.
-    pub(super) fn name(&self) -> Cow<'t, [u8]> {
-        if self.escaped {
-            let name = serde_json::from_slice::<String>(self.token).unwrap_or_default();
-            return Cow::Owned(name.into_bytes());
-        }
-        let quote = |token: &'t [u8]| token.strip_prefix(b"\"")?.strip_suffix(b"\"");
-        Cow::Borrowed(quote(self.token).unwrap_or_default())
-    }
-}
-
 impl<'t> Scanner<'t> {
     /// Starts at the first value of `text`, which may nest `limit` levels deep.
     pub(super) fn new(text: &'t [u8], limit: usize) -> Result<Self, Fault> {
@@ -104,7 +85,7 @@ impl<'t> Scanner<'t> {
 
     /// The key of the next member of the object that we are in, whose value is then to be read; `None`, and out of
     /// the object, after the last one. `first` says that nothing of the object was read.
-    pub(super) fn next_key(&mut self, first: bool) -> Result<Option<Key<'t>>, Fault> {
+    pub(super) fn next_key(&mut self, first: bool) -> Result<Option<Cow<'t, [u8]>>, Fault> {
         if self.next_item(first, b'}')? { self.key().map(Some) } else { Ok(None) }
     }
 
@@ -229,29 +210,38 @@ impl<'t> Scanner<'t> {
         if self.at > start { Ok(()) } else { Err(Fault::Syntax) }
     }
 
-    /// The key of a member, its colon, and the white space around it.
-    fn key(&mut self) -> Result<Key<'t>, Fault> {
+    /// The key of a member, its colon, and the white space around it. A key with half a surrogate pair has no name,
+    /// and so is like none that we know.
+    fn key(&mut self) -> Result<Cow<'t, [u8]>, Fault> {
         let start = self.at;
         if self.peek() != Some(b'"') {
             return Err(Fault::Syntax);
         }
-        let escaped = self.string()?;
-        let token = self.text.get(start..self.at).unwrap_or_default();
+        let name = if self.string()? {
+            let token = self.text.get(start..self.at).unwrap_or_default();
+            Cow::Owned(serde_json::from_slice::<String>(token).unwrap_or_default().into_bytes())
+        } else {
+            Cow::Borrowed(self.text.get(start + 1..self.at - 1).unwrap_or_default())
+        };
         self.skip_blank();
         if self.peek() != Some(b':') {
             return Err(Fault::Syntax);
         }
         self.at += 1;
         self.skip_blank();
-        Ok(Key { token, escaped })
+        Ok(name)
     }
 
     /// A string, whose quote is next. Answers whether it has escapes.
     fn string(&mut self) -> Result<bool, Fault> {
         let mut escaped = false;
         self.at += 1;
+        if self.plain {
+            self.at = quote(self.text, self.at) + 1;
+            return if self.at > self.text.len() { Err(Fault::Syntax) } else { Ok(false) };
+        }
         loop {
-            self.at = if self.plain { quote(self.text, self.at) } else { special(self.text, self.at) };
+            self.at = special(self.text, self.at);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;

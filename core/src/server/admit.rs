@@ -204,6 +204,9 @@ pub fn resource_not_found(version: Version, uri: &str) -> ErrorObject {
 
 fn subscription(features: &Features, method: Method, params: &Members) -> Result<Admission, ErrorObject> {
     let uri: Box<str> = params.required_string(Field::Uri)?.into();
+    if !is_uri(&uri) {
+        return Err(ErrorObject::invalid_params("uri is no URI"));
+    }
     Ok(match (features.ask_subscriptions, method == Method::ResourcesSubscribe) {
         (true, true) => Admission::Invoke(Call::Subscribe { uri }, Expects::Empty),
         (true, false) => Admission::Invoke(Call::Unsubscribe { uri }, Expects::Empty),

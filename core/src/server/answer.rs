@@ -34,6 +34,21 @@ impl Server {
         if entry.data.asking.is_some() {
             return Err(Misuse::SlotNotOpen.into());
         }
+        let mut reply = reply;
+        if let (Reply::Error(error), false) = (&reply, entry.muted)
+            && error.code == ErrorCode::URL_ELICITATION_REQUIRED
+            && entry.data.expects != Expects::Raw
+        {
+            match rounds::url_elicitation(&self.definition, &entry.data.context, error) {
+                Ok(None) => {}
+                Ok(Some(asked)) => reply = Reply::InputRequired(asked),
+                Err(why) => {
+                    self.cannot_ask(slot, why);
+                    return Ok(());
+                }
+            }
+        }
+        let entry = self.inbound.get_mut(slot).ok_or(Misuse::SlotNotOpen)?;
         if let (Reply::InputRequired(asked), false) = (&reply, entry.muted) {
             let (id, context) = (entry.id.clone(), entry.data.context.clone());
             let may_ask = matches!(entry.data.expects, Expects::Tool(_) | Expects::Prompt | Expects::Read);
@@ -115,7 +130,7 @@ impl Server {
     /// The frame that answers a request, whether or not the reply is one to it.
     fn write_reply(&mut self, entry: &Entry<Pending>, reply: Reply) -> Bytes {
         let (id, version, expects) = (&entry.id, entry.data.context.version(), &entry.data.expects);
-        let mut frame = FrameWriter::result(id, 256);
+        let mut frame = FrameWriter::result_in(std::mem::take(&mut self.buffer), id);
         let written = match reply {
             Reply::Error(error) => sendable(version, expects, error).map(Err),
             Reply::StateUsed => Ok(Err(rounds::state_refused())),
@@ -128,7 +143,7 @@ impl Server {
             }),
         };
         match written {
-            Ok(Ok(())) => frame.finish(),
+            Ok(Ok(())) => frame.finish_into(&mut self.buffer),
             Ok(Err(error)) => FrameWriter::error(Some(id), false, &error),
             Err(unfit) => {
                 self.say_unfit(&unfit);
@@ -207,11 +222,11 @@ impl Server {
         self.send(FrameWriter::error(Some(id), false, error), batch);
     }
 
-    /// Sends a result that is written already.
+    /// Sends a result that this machine has written already, on one line.
     pub(super) fn send_result(&mut self, id: &RequestId, text: &[u8], batch: Option<u64>) {
         let mut frame = FrameWriter::result(id, text.len());
         frame.out().extend_from_slice(text);
-        self.send(frame.finish(), batch);
+        self.send(frame.finish_whole(), batch);
     }
 
     /// Sends an answer: alone, or with the rest of its batch.

@@ -19,9 +19,10 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{CallId, ReplySlot, RequestId, SlotId};
 use crate::json::Json;
-use crate::jsonrpc::{Field, FrameWriter, Members};
+use crate::jsonrpc::FrameWriter;
 use crate::limits::Bound;
 use crate::machine::Now;
+use crate::model::{ClientCapabilities, CreateMessageParams, ElicitParams, ElicitationCapability};
 use crate::spec::{ErrorCode, Kind, Method, Sender};
 
 /// A question that waits for its answer.
@@ -45,8 +46,9 @@ impl Server {
     /// bound `server_request` holds.
     ///
     /// # Errors
-    /// [`Misuse::WrongState`] in the modern era, where servers send no requests, and before the session is
-    /// initialized (but for `ping`); [`Error::LimitExceeded`] when too many are in flight.
+    /// [`Misuse::WrongState`] in the modern era, where servers send no requests, before the session is initialized
+    /// (but for `ping`), and for what the client has not declared; [`Error::LimitExceeded`] when too many are in
+    /// flight.
     pub fn request(
         &mut self,
         now: Now,
@@ -74,6 +76,10 @@ impl Server {
             known.kind() != Kind::Request || known.sender() == Sender::Client || !known.exists_in(session.version)
         }) {
             return Err(Misuse::WrongState("the session's revision has no such request of a server").into());
+        }
+        let needed = known.and_then(|known| required(known, params));
+        if needed.is_some_and(|needed| session.facts.capabilities().missing(&needed).is_some()) {
+            return Err(Misuse::WrongState("the client has not declared what the request needs").into());
         }
         let id = self.send_request(now, Outgoing::Request(slot), method, params, timeout)?;
         Ok(CallId(id.unsigned_abs()))
@@ -143,6 +149,11 @@ impl Server {
                 Unaskable::Handler("questions on a legacy wire are switched off".to_owned())
             };
             self.cannot_ask(slot, why);
+            return Ok(());
+        }
+        if self.session.as_ref().is_some_and(|session| !session.initialized) {
+            let error = ErrorObject::invalid_request("input is needed, and the session is not initialized yet");
+            self.cannot_ask(slot, Unaskable::Refuse(error));
             return Ok(());
         }
         let mut prepared = Vec::with_capacity(asked.requests.len());
@@ -280,14 +291,23 @@ impl Server {
         });
         self.write(frame);
     }
+}
 
-    /// Progress of the client on one of our requests: it lives, so its time starts anew.
-    pub(super) fn receive_progress(&mut self, now: Now, params: &Members) {
-        let token = params.raw(Field::ProgressToken).and_then(RequestId::from_json_text);
-        let wire = token.and_then(|token| token.as_i64());
-        match wire.filter(|wire| self.outbound.get_mut(*wire).is_some()) {
-            Some(wire) => self.arm(now, wire, None),
-            None => self.ignore("progress on a request that is not in flight"),
-        }
-    }
+/// What the client must have declared for a request of ours. Params that cannot be read need the feature alone.
+fn required(method: Method, params: Option<&Json>) -> Option<ClientCapabilities> {
+    let empty = Json::EMPTY_OBJECT;
+    let params = params.unwrap_or(&empty);
+    let none = ClientCapabilities::new();
+    Some(match method {
+        Method::ElicitationCreate => match params.parse::<ElicitParams>() {
+            Ok(params) => params.required_capabilities(),
+            Err(_) => none.elicitation(ElicitationCapability::new()),
+        },
+        Method::RootsList => none.with_roots(),
+        Method::SamplingCreateMessage => match params.parse::<CreateMessageParams>() {
+            Ok(params) => params.required_capabilities(),
+            Err(_) => none.with_sampling(),
+        },
+        _ => return None,
+    })
 }

@@ -5,7 +5,7 @@
 use super::builder::BuildError;
 use super::definition::Features;
 use crate::jsonrpc::ObjectWriter;
-use crate::spec::Version;
+use crate::spec::{Era, Version};
 
 /// Writes the `capabilities` of `initialize` and `server/discover`.
 pub(super) fn write(features: &Features, version: Version, object: &mut ObjectWriter<'_>) {
@@ -37,10 +37,18 @@ pub(super) fn write(features: &Features, version: Version, object: &mut ObjectWr
     if let Some(experimental) = &features.experimental {
         object.raw("experimental", experimental.get());
     }
-    if !features.extensions.is_empty() {
-        object.value("extensions", &features.extensions);
+    let mut extensions = features.extensions.clone();
+    if version.era() == Era::Legacy {
+        // The core of 2025-11-25 has tasks of another form: a client would take the one for the other.
+        extensions.remove(TASKS);
+    }
+    if !extensions.is_empty() {
+        object.value("extensions", &extensions);
     }
 }
+
+/// The tasks extension, which begins with 2026-07-28.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Refuses features that cannot be stated.
 pub(super) fn check(features: &Features) -> Result<(), BuildError> {

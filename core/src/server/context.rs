@@ -19,6 +19,12 @@ pub struct ClientFacts {
     pub(crate) capabilities: Json,
 }
 
+impl ClientFacts {
+    pub(super) fn capabilities(&self) -> ClientCapabilities {
+        self.capabilities.parse().unwrap_or_default()
+    }
+}
+
 /// The circumstances of one request. Cheap to clone; values are decoded when they are asked for.
 #[derive(Clone, Debug)]
 pub struct Context {

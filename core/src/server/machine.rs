@@ -60,9 +60,11 @@ pub struct Server {
     state: State,
     pub(super) next_batch: u64,
     deprecated: Vec<Method>,
+    /// What the last answer was written in.
+    pub(super) buffer: Vec<u8>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum State {
     Open,
     /// The client sends no more; answers are still owed.
@@ -132,6 +134,7 @@ impl Server {
             state: State::Open,
             next_batch: 0,
             deprecated: Vec::new(),
+            buffer: Vec::new(),
             definition,
         }
     }
@@ -155,7 +158,7 @@ impl Server {
         self.check_open()?;
         match input {
             Input::Bytes(bytes) => {
-                if self.state == State::Draining {
+                if matches!(self.state, State::Draining) {
                     return Err(Misuse::WrongState("bytes after the end of input").into());
                 }
                 self.lines.push(bytes);
@@ -204,7 +207,7 @@ impl Server {
     /// Whether to go on reading. False while the client reads too slowly, unless we wait for its answers.
     #[must_use]
     pub fn wants_input(&self) -> bool {
-        self.state == State::Open
+        matches!(self.state, State::Open)
             && (self.queue.unwritten() <= self.definition.policy.limits.output_bytes || !self.outbound.is_empty())
     }
 
@@ -436,7 +439,7 @@ impl Server {
         if let Some(line) = self.lines.finish() {
             self.receive_line(now, line)?;
         }
-        if self.state == State::Open {
+        if matches!(self.state, State::Open) {
             self.state = State::Draining;
             // Nobody will answer our questions any more.
             self.client_gone();
@@ -448,7 +451,7 @@ impl Server {
 
     /// Closes once everything owed is answered.
     pub(super) fn close_if_drained(&mut self) {
-        if self.state == State::Draining && self.inbound.owed() == 0 {
+        if matches!(self.state, State::Draining) && self.inbound.owed() == 0 {
             self.finish_closing(Closed::EndOfInput);
         }
     }

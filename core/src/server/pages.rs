@@ -17,7 +17,7 @@ use super::api::List;
 use super::capability;
 use super::definition::Definition;
 use crate::error::ErrorObject;
-use crate::jsonrpc::ObjectWriter;
+use crate::jsonrpc::{ObjectWriter, one_line};
 use crate::model::{CacheHints, Shape, Tool};
 use crate::spec::{Era, Version};
 
@@ -171,6 +171,8 @@ pub(super) fn page<T: AsRef<[u8]>>(
     write_hints(&mut object, version, hints(definition, list));
     object.end();
     super::result::stamp_written(definition, version, &mut out);
+    // Schemas are kept as they were written: on several lines, perhaps.
+    one_line(&mut out);
     out.into()
 }
 
@@ -195,5 +197,6 @@ fn discover(definition: &Definition, version: Version) -> Bytes {
     write_hints(&mut object, version, definition.policy.cache.discover);
     object.end();
     super::result::stamp_written(definition, version, &mut out);
+    one_line(&mut out);
     out.into()
 }

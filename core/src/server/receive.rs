@@ -46,6 +46,7 @@ impl Server {
     pub(super) fn refuse_frame(&mut self, error: &Error) {
         let kind = match error {
             Error::LimitExceeded { bound, .. } => DiagnosticKind::Limit(*bound),
+            Error::InvalidFrame(InvalidFrame::TooDeep { .. }) => DiagnosticKind::Limit(Bound::JsonDepth),
             _ => DiagnosticKind::InvalidFrame,
         };
         self.say(Diagnostic::new(kind, error.to_string()));
@@ -135,7 +136,15 @@ impl Server {
             }
             Ok(Standing::Initialize) => self.initialize(&id, &params),
             Ok(Standing::Ping) => self.send_result(&id, b"{}", batch),
-            Ok(Standing::At(version)) => self.serve(now, id, method, params, version, batch),
+            Ok(Standing::At(version)) => {
+                let session = match version.era() {
+                    Era::Legacy => self.session.as_ref().map(|session| Arc::clone(&session.facts)),
+                    Era::Modern => None,
+                };
+                // Shared from here on, rather than moved from hand to hand.
+                let request = Arc::new(Request { id, version, method, params, session, principal: None });
+                self.serve(now, request, batch);
+            }
             Err(error) => self.send_error(&id, &error, batch),
         }
     }
@@ -186,57 +195,43 @@ impl Server {
         }
     }
 
-    /// Serves a request at a revision.
-    fn serve(
-        &mut self,
-        now: Now,
-        id: RequestId,
-        method: MethodName,
-        params: Members,
-        version: Version,
-        batch: Option<u64>,
-    ) {
-        match admit(&self.definition, version, &method, &params) {
-            Ok(Admission::Result(text)) => self.send_result(&id, &text, batch),
+    /// Serves a request at its revision.
+    fn serve(&mut self, now: Now, request: Arc<Request>, batch: Option<u64>) {
+        let id = &request.id;
+        match admit(&self.definition, request.version, &request.method, &request.params) {
+            Ok(Admission::Result(text)) => self.send_result(id, &text, batch),
             Ok(Admission::ToolError(text)) => {
-                let mut frame = FrameWriter::result(&id, 256);
-                result::tool_error(&self.definition, version, &text, frame.out());
+                let mut frame = FrameWriter::result(id, 256);
+                result::tool_error(&self.definition, request.version, &text, frame.out());
                 self.send(frame.finish(), batch);
             }
-            Ok(Admission::Listen(filter)) => self.listen(id, filter),
+            Ok(Admission::Listen(filter)) => self.listen(id.clone(), filter),
             Ok(Admission::SetLevel(level)) => {
                 if let Some(session) = &mut self.session {
                     session.level = Some(level);
                 }
-                self.send_result(&id, b"{}", batch);
+                self.send_result(id, b"{}", batch);
             }
             Ok(Admission::Subscribe(uri)) => {
-                let definition = Arc::clone(&self.definition);
-                match self.session.as_mut().map(|session| session.subscribe(&definition, uri)) {
-                    Some(Err(error)) => self.send_error(&id, &error, batch),
-                    _ => self.send_result(&id, b"{}", batch),
+                let definition = &self.definition;
+                match self.session.as_mut().map(|session| session.subscribe(definition, uri)) {
+                    Some(Err(error)) => self.send_error(id, &error, batch),
+                    _ => self.send_result(id, b"{}", batch),
                 }
             }
             Ok(Admission::Unsubscribe(uri)) => {
                 if let Some(session) = &mut self.session {
                     session.unsubscribe(&uri);
                 }
-                self.send_result(&id, b"{}", batch);
+                self.send_result(id, b"{}", batch);
             }
-            Ok(Admission::Invoke(call, expects)) => {
-                let session = match version.era() {
-                    Era::Legacy => self.session.as_ref().map(|session| Arc::clone(&session.facts)),
-                    Era::Modern => None,
-                };
-                let request = Request { id, version, method, params, session, principal: None };
-                self.invoke(now, request, call, expects, batch);
-            }
-            Err(error) => self.send_error(&id, &error, batch),
+            Ok(Admission::Invoke(call, expects)) => self.invoke(now, request, call, expects, batch),
+            Err(error) => self.send_error(id, &error, batch),
         }
     }
 
     /// Hands a request to the application.
-    fn invoke(&mut self, now: Now, request: Request, call: Call, expects: result::Expects, batch: Option<u64>) {
+    fn invoke(&mut self, now: Now, request: Arc<Request>, call: Call, expects: result::Expects, batch: Option<u64>) {
         let (level, rounds) = match self.read_modern(now, &request) {
             Ok(read) => read,
             Err(bad) => {
@@ -260,7 +255,7 @@ impl Server {
             _ => None,
         };
         let id = request.id.clone();
-        let context = Context { request: Arc::new(request), rounds: rounds.map(Arc::new) };
+        let context = Context { request, rounds: rounds.map(Arc::new) };
         let pending =
             Pending { context: context.clone(), expects, level, batch, subscribes, asking: None };
         match self.inbound.open(id.clone(), token, pending) {
@@ -327,7 +322,8 @@ impl Server {
             MethodName::Known(Method::RootsListChanged) if self.session.is_some() => {
                 self.queue.push(Action::Notified(Notified::RootsListChanged));
             }
-            MethodName::Known(Method::Progress) => self.receive_progress(now, params),
+            // Our requests carry no token, so that nothing can put their deadlines off.
+            MethodName::Known(Method::Progress) => self.ignore("progress that nobody asked for"),
             MethodName::Known(_) => self.ignore("a notification that a client does not send, or not now"),
             MethodName::Other(method) => {
                 let features = &self.definition.features;

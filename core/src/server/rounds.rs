@@ -26,7 +26,9 @@ use crate::json::Json;
 use crate::jsonrpc::{Field, Members, ObjectWriter};
 use crate::limits::Bound;
 use crate::machine::Now;
-use crate::model::{ClientCapabilities, ElicitParams, ElicitResult, IncludeContext, InputRequest, Shape};
+use crate::model::{
+    ClientCapabilities, ElicitParams, ElicitResult, IncludeContext, InputRequest, Shape, UrlElicitationData,
+};
 use crate::rng::Rng;
 use crate::schema::elicitation::ElicitationSchema;
 use crate::spec::{Era, Version, meta};
@@ -184,6 +186,30 @@ pub(super) fn legacy_params(request: &InputRequest, version: Version, rng: &mut 
         InputRequest::Unknown(_) => return Err(unfit(&"a question of an unknown kind")),
     };
     written.map_err(|error| unfit(&error))
+}
+
+/// What becomes of -32042, which sends the user to pages and exists on 2025-11-25 only: elsewhere the pages are
+/// questions. `None` if it may go out as it is.
+pub(super) fn url_elicitation(
+    definition: &Definition,
+    context: &Context,
+    error: &ErrorObject,
+) -> Result<Option<InputRequired>, Unaskable> {
+    let data = error.data.as_ref().and_then(|data| data.parse::<UrlElicitationData>().ok());
+    let Some(data) = data.filter(|data| !data.elicitations.is_empty()) else {
+        return Err(Unaskable::Handler("-32042 without elicitations by URL in its data".to_owned()));
+    };
+    let named = data.elicitations.iter().all(|page| page.elicitation_id.is_some());
+    let requests = data.elicitations.into_iter().enumerate().map(|(index, page)| {
+        let key = page.elicitation_id.clone().unwrap_or_else(|| index.to_string());
+        (key, InputRequest::Elicit(ElicitParams::Url(page)))
+    });
+    let asked = InputRequired { requests: requests.collect(), ..InputRequired::default() };
+    if !context.version().has_url_elicitation_error() {
+        return Ok(Some(asked));
+    }
+    check(definition, context, &asked)?;
+    if named { Ok(None) } else { Err(Unaskable::Handler("-32042 with an elicitation that has no id".to_owned())) }
 }
 
 /// Adds what `more` needs.

@@ -221,6 +221,12 @@ impl LineDecoder {
         let sight = self.max_line.saturating_add(2).saturating_sub(head.len()).min(chunk.len());
         let window = chunk.get(..sight).unwrap_or_default();
         if let Some(length) = memchr(NEWLINE, window) {
+            if head.is_empty() && length + 1 == chunk.len() {
+                // A chunk that is one line, as a quiet stream has them, is handed on as it is.
+                let mut line = self.chunks.pop_front().unwrap_or_default();
+                line.truncate(length);
+                return self.judge(line);
+            }
             let line = if head.is_empty() {
                 chunk.slice(..length)
             } else {
@@ -228,11 +234,7 @@ impl LineDecoder {
                 Bytes::from(std::mem::take(head))
             };
             self.consume(length + 1);
-            return match self.complete(line) {
-                Some(Ok(line)) => Step::Line(line),
-                Some(Err(error)) => Step::Failed(error),
-                None => Step::Again,
-            };
+            return self.judge(line);
         }
         let length = head.len() + sight;
         let last = window.last().copied();
@@ -244,6 +246,14 @@ impl LineDecoder {
         head.extend_from_slice(window);
         self.consume(sight);
         Step::Again
+    }
+
+    fn judge(&self, line: Bytes) -> Step {
+        match self.complete(line) {
+            Some(Ok(line)) => Step::Line(line),
+            Some(Err(error)) => Step::Failed(error),
+            None => Step::Again,
+        }
     }
 
     /// Counts the rest of a line that is too long.

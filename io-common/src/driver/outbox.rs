@@ -94,8 +94,11 @@ impl Outbox {
             return true;
         }
         self.gathered.extend_from_slice(&first);
-        while self.frames.front().is_some_and(|frame| fits(frame, self.gathered.len())) {
-            self.gathered.extend(self.frames.pop_front().unwrap_or_default());
+        while let Some(frame) = self.frames.front()
+            && fits(frame, self.gathered.len())
+        {
+            self.gathered.extend_from_slice(frame);
+            self.frames.pop_front();
         }
         true
     }

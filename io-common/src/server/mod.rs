@@ -34,9 +34,9 @@ use std::sync::Arc;
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio::server::{BuildError, Closed, Definition, Event, Server as Machine};
 
+pub use self::arguments::{Args, Arguments, Derived, NoArguments, Plain};
 #[cfg(feature = "schema")]
 pub use self::arguments::{ToolSchemas, schema_of};
-pub use self::arguments::{Args, Arguments, Derived, NoArguments, Plain};
 pub use self::ask::{InputAnswer, InputError, Question};
 pub use self::builder::Server;
 pub use self::catalogue::{CompletionRequest, NamedCall, RawRequest, SubscribeRequest};

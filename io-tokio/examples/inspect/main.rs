@@ -9,13 +9,17 @@ mod schema;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_sansio_tokio::client::{Client, ClientBuilder, ClientError};
-use mcp_sansio_tokio::core::client::Connect;
+use mcp_sansio_tokio::core::client::{Connect, Timeouts};
 use mcp_sansio_tokio::model::ElicitResult;
 use mcp_sansio_tokio::{Command, CommandError, Trace};
 
 use self::options::{Job, Options, Wish};
+
+/// How long a server may take to show that it is modern.
+const PROBE: Duration = Duration::from_secs(5);
 
 /// Why the program does not end with 0.
 enum Failure {
@@ -40,7 +44,11 @@ async fn main() -> ExitCode {
             print(options::HELP.trim());
             return ExitCode::SUCCESS;
         }
-        Ok(Wish::Run(options)) => run(options).await.err(),
+        // Whoever interrupts us wants no server left behind: it ends with our runtime.
+        Ok(Wish::Run(options)) => tokio::select! {
+            outcome = run(options) => outcome.err(),
+            _ = tokio::signal::ctrl_c() => Some(Failure::Call("interrupted".into())),
+        },
         Err(problem) => Some(Failure::Usage(problem)),
     };
     let (code, text) = match failure {
@@ -68,6 +76,9 @@ async fn run(options: Options) -> Result<(), Failure> {
 
 fn client(options: &Options) -> ClientBuilder {
     let mut client = Client::builder("inspect", env!("CARGO_PKG_VERSION")).mode(options.mode);
+    if let Some(timeout) = options.timeout {
+        client = client.timeouts(Timeouts::default().idle(Some(timeout)).hard(Some(timeout)).probe(timeout.min(PROBE)));
+    }
     if let Some(answer) = options.answer.clone() {
         client = client.on_form(move |form, _| {
             eprintln!("the server asks: {}", form.message);

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use mcp_sansio_tokio::core::client::Connect;
 use mcp_sansio_tokio::json::Json;
@@ -19,6 +20,7 @@ How to connect:
   --modern             the modern era, or nothing
   --legacy             the legacy era, without a probe
                        (by default: the modern era if the server speaks it)
+  --timeout SECONDS    the longest silence of the server, 60 by default
 
 Output:
   --json               JSON instead of text
@@ -44,6 +46,7 @@ pub(crate) struct Options {
     pub(crate) json: bool,
     pub(crate) trace: bool,
     pub(crate) answer: Option<Json>,
+    pub(crate) timeout: Option<Duration>,
 }
 
 pub(crate) enum Job {
@@ -57,6 +60,7 @@ pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<Wish, String>
     let mut args = args.peekable();
     let mut job = None;
     let (mut legacy, mut modern, mut json, mut trace, mut answer) = (false, false, false, false, None);
+    let mut timeout = None;
     // Our own options end at the first word that is none: what follows is the server's.
     while let Some(option) = args.next_if(|arg| arg.to_string_lossy().starts_with('-')) {
         let mut value = |what: &str| text(args.next(), &option, what);
@@ -83,6 +87,11 @@ pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<Wish, String>
                 answer = Some(object(&value("JSON")?, "--answer")?);
                 continue;
             }
+            "--timeout" => {
+                let seconds = value("SECONDS")?.parse().map_err(|_| "--timeout needs a number of seconds")?;
+                timeout = Some(Duration::from_secs(seconds));
+                continue;
+            }
             "--call" => Job::Call { name: value("NAME")?, arguments: object(&value("JSON")?, "--call")? },
             "--read" => Job::Read { uri: value("URI")? },
             "--prompt" => Job::Prompt { name: value("NAME")?, arguments: object(&value("JSON")?, "--prompt")? },
@@ -95,7 +104,7 @@ pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<Wish, String>
     let mode = super::mode(legacy, modern).ok_or("--legacy and --modern exclude each other")?;
     let program = args.next().ok_or("which server? A command is missing")?;
     let job = job.unwrap_or(Job::Overview);
-    Ok(Wish::Run(Options { program, args: args.collect(), job, mode, json, trace, answer }))
+    Ok(Wish::Run(Options { program, args: args.collect(), job, mode, json, trace, answer, timeout }))
 }
 
 fn text(value: Option<OsString>, option: &OsString, what: &str) -> Result<String, String> {

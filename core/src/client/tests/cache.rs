@@ -183,6 +183,24 @@ fn pages_are_kept_one_by_one() {
     assert!(driver.frame()["params"].get("cursor").is_none());
 }
 
+/// A walk over many kept pages needs no stack.
+#[test]
+fn a_walk_over_many_kept_pages() {
+    let mut driver = Driver::modern(config());
+    for _ in 0..2 {
+        let call = driver.client.walk(driver.now, List::Prompts, CallOptions::new()).unwrap();
+        driver.drain();
+        let mut page = 0;
+        while let Some(frame) = driver.written.pop() {
+            page += 1;
+            let next = if page < 900 { json!(page.to_string()) } else { json!(null) };
+            driver.result(&frame["id"], json!({"prompts": [{"name": "p"}], "nextCursor": next, "ttlMs": 60_000}));
+        }
+        assert_eq!(driver.done(call).unwrap().items().len(), 900);
+    }
+    driver.quiet();
+}
+
 /// The probe's answer is kept like any other.
 #[test]
 fn the_answer_to_the_probe_is_kept() {

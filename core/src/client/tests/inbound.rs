@@ -77,6 +77,28 @@ fn questions_are_answered_with_responses() {
     driver.quiet();
 }
 
+/// T-19, T-22: answers are made what the revision can carry, or refused here.
+#[test]
+fn answers_are_shaped_for_the_revision() {
+    let mut driver = Driver::legacy(config().capabilities(everything()), Version::V2025_06_18);
+    driver.request(json!(1), "sampling/createMessage", json!({"messages": [], "maxTokens": 5}));
+    let needed = driver.ask();
+    let texts = json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
+    let answer: crate::model::CreateMessageResult =
+        raw(json!({"role": "assistant", "content": texts, "model": "m"})).parse().unwrap();
+    driver.client.supply_input(driver.now, needed.input, &InputAnswer::Sample(Box::new(answer))).unwrap();
+    assert_eq!(driver.frame()["result"]["content"], json!({"type": "text", "text": "a\nb"}));
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string", "enum": ["x"]}}}});
+    driver.request(json!(2), "elicitation/create", json!({"message": "m", "requestedSchema": schema}));
+    let needed = driver.ask();
+    let list = InputAnswer::Elicit(ElicitResult::accept(raw(json!({"a": ["x"]}))));
+    assert!(driver.client.supply_input(driver.now, needed.input, &list).is_err());
+    driver.client.supply_input(driver.now, needed.input, &InputAnswer::Declined).unwrap();
+    driver.frame();
+    driver.quiet();
+}
+
 /// L-SAMP-06, behaviour: a refusal has a code; a handler may choose its own.
 #[test]
 fn refusals_have_a_code() {

@@ -1,11 +1,13 @@
 //! The client machine, driven by frames on a virtual clock.
 
+mod any;
 mod cache;
 mod calls;
 mod connect;
 mod envelope;
 mod framing;
 mod inbound;
+mod legacy;
 mod listen;
 mod mrtr;
 mod output;

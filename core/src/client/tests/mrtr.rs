@@ -125,7 +125,7 @@ fn u43_undeclared_input_fails_here() {
     let hologram = json!({"method": "elicitation/create", "params": {"mode": "hologram", "message": "m"}});
     let sampling = ClientCapabilities::new().with_sampling();
     let cases = [
-        (form(), url.clone(), "elicitation.url"),
+        (form(), url, "elicitation.url"),
         (ClientCapabilities::new().with_url(), who(), "elicitation"),
         (form(), sample, "sampling"),
         (sampling, with_tools, "sampling.tools"),

@@ -3,7 +3,9 @@
 use super::*;
 use crate::client::probe::{Outcome, Verdict, judge};
 use crate::error::ErrorObject;
-use crate::model::{CreateMessageParams, ListRootsResult, LoggingLevel, Root, RootsCapability, SubscriptionFilter, Tool};
+use crate::model::{
+    CreateMessageParams, ListRootsResult, LoggingLevel, Root, RootsCapability, SubscriptionFilter, Tool,
+};
 use crate::spec::ErrorCode;
 
 const META: &str = "io.modelcontextprotocol/";
@@ -368,11 +370,11 @@ fn m_samp_19_m_root_08_refusals_end_the_call() {
             let mut driver = Driver::modern(config().capabilities(capabilities()));
             let (call, frame) = driver.tool("t");
             driver.result(&frame["id"], input_required(json!({"k": request})));
+            assert_eq!(driver.diagnostic().kind, DiagnosticKind::Deprecated);
             let needed = driver.ask();
             let web = InputAnswer::Roots(ListRootsResult::new(vec![Root::new("https://e")]));
             assert!(driver.client.supply_input(driver.now, needed.input, &web).is_err());
             driver.client.supply_input(driver.now, needed.input, &refusal).unwrap();
-            driver.events.retain(|event| !matches!(event, Action::Diagnostic(_)));
             assert!(matches!(driver.done(call), Err(CallError::InputRefused { .. })));
             driver.quiet();
         }

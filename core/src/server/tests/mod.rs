@@ -3,6 +3,7 @@
 mod cancel;
 mod eras;
 mod frames;
+mod legacy;
 mod listen;
 mod requirements;
 mod rounds;

@@ -84,8 +84,8 @@ fn requests() -> Vec<(Value, Option<Reply>)> {
 }
 
 /// Everything that a server says in a long conversation, noise included.
-fn conversation(definition: Definition) -> Vec<Value> {
-    let mut rig = Rig::new(definition);
+fn conversation(make: impl Fn() -> DefinitionBuilder) -> Vec<Value> {
+    let mut rig = Rig::new(make().build().unwrap());
     for line in ["nonsense", "{}", "7", "[]", r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#,
         r#"{"jsonrpc":"2.0","id":5,"method":7}"#, r#"{"jsonrpc":"2.0","method":"notifications/unknown"}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#] {
@@ -104,7 +104,7 @@ fn conversation(definition: Definition) -> Vec<Value> {
         }
     }
     let _ = rig.server.publish(rig.now, &Event::ToolsListChanged);
-    rig.server.replace_definition(rig.now, Arc::new(builder().tool(tool("more")).build().unwrap()));
+    rig.server.replace_definition(rig.now, Arc::new(make().tool(tool("more")).build().unwrap()));
     rig.server.close(rig.now);
     rig.drain();
     rig.take()
@@ -117,7 +117,7 @@ fn conversation(definition: Definition) -> Vec<Value> {
 #[test]
 fn m_base_every_frame_is_a_message_of_a_server() {
     let (mut results, mut errors, mut notifications) = (0, 0, 0);
-    for frame in conversation(sealed().build().unwrap()) {
+    for frame in conversation(sealed) {
         let members: Vec<&str> = frame.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(frame["jsonrpc"], "2.0", "{frame}");
         let id = &frame["id"];
@@ -239,10 +239,12 @@ fn m_err_05_07_foreign_codes_of_handlers_are_not_sent() {
         rig.reply(slot, Reply::Error(error()));
         assert_eq!(rig.one()["error"]["code"], code);
     }
-    let mut rig = Rig::legacy(definition(), "2025-11-25", json!({}));
+    let mut rig = Rig::legacy(definition(), "2025-11-25", json!({"elicitation": {"url": {}}}));
     rig.send(legacy(1, "resources/read", json!({"uri": "file:///a"})));
     let slot = rig.invoked().slot;
-    rig.reply(slot, Reply::Error(ErrorObject::new(ErrorCode::URL_ELICITATION_REQUIRED, "visit")));
+    let page = json!({"mode": "url", "message": "m", "url": "https://e", "elicitationId": "e"});
+    let data = json!({"elicitations": [page]});
+    rig.reply(slot, Reply::Error(ErrorObject::new(ErrorCode::URL_ELICITATION_REQUIRED, "visit").with_data(data)));
     assert_eq!(rig.one()["error"]["code"], -32_042);
 }
 
@@ -268,7 +270,7 @@ fn m_err_02_03_04_codes_of_the_old_range_have_no_meaning() {
 #[test]
 fn m_meta_15_every_result_names_the_server() {
     for named in [true, false] {
-        let frames = conversation(sealed().send_identity(named).build().unwrap());
+        let frames = conversation(|| sealed().send_identity(named));
         let results: Vec<_> = frames.iter().filter_map(|frame| frame.get("result")).collect();
         assert!(results.len() >= 14);
         for result in results {

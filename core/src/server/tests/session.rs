@@ -160,7 +160,9 @@ fn sessions_can_move() {
 #[test]
 fn requests_to_the_client_are_answered_once() {
     let mut rig = Rig::new(definition());
-    rig.send(initialize(json!("2025-11-25")));
+    let mut request = initialize(json!("2025-11-25"));
+    request["params"]["capabilities"] = json!({"roots": {}});
+    rig.send(request);
     rig.take();
     assert!(rig.server.request(rig.now, None, "roots/list", None, None).is_err());
     let ping = rig.server.request(rig.now, None, "ping", None, None).unwrap();

@@ -14,6 +14,7 @@ mod filesystem;
 mod fixture;
 mod memory;
 mod peer;
+mod wire;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -126,7 +127,8 @@ async fn judge(cell: &str, task: &Task, limit: Duration) -> Outcome {
     if timeout(CLOSE, peer.client.ended()).await.is_err() {
         return Err(Stop::Fail("the connection does not close".into()));
     }
-    outcome.map_err(late)?
+    outcome.map_err(late)??;
+    peer.wire.check(task.era)
 }
 
 async fn run(task: &Task, cell: &str, peer: &mut Peer, ground: &Ground) -> Outcome {

@@ -16,6 +16,7 @@ use mcp_sansio_tokio::spec::{Era, Method};
 use serde_json::json;
 
 use crate::check::{Outcome, fail};
+use crate::wire::Wire;
 use crate::{Server, Task};
 
 /// The roots that a client of a fixture server names.
@@ -77,6 +78,7 @@ pub(crate) struct Peer {
     pub(crate) client: Client,
     pub(crate) era: Era,
     asked: Arc<Mutex<Asked>>,
+    pub(crate) wire: Arc<Wire>,
     told: Told,
     notifications: Notifications,
 }
@@ -84,10 +86,12 @@ pub(crate) struct Peer {
 impl Peer {
     pub(crate) async fn connect(task: &Task, cell: &str, ground: &Ground) -> Outcome<Self> {
         let asked = Arc::<Mutex<Asked>>::default();
-        let client = command(task, ground)?.connect(host(task, cell, ground, &asked)?).await?;
+        let wire = Arc::<Wire>::default();
+        let host = host(task, cell, ground, &asked)?.trace(Wire::hook(&wire));
+        let client = command(task, ground)?.connect(host).await?;
         let notifications = client.notifications();
         let Some(era) = client.era() else { return fail("connected without a revision") };
-        Ok(Self { client, era, asked, told: Told::default(), notifications })
+        Ok(Self { client, era, asked, wire, told: Told::default(), notifications })
     }
 
     pub(crate) fn asked(&self) -> MutexGuard<'_, Asked> {

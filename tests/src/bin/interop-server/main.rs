@@ -1,6 +1,7 @@
 //! The fixture server of `tests/interop/FIXTURE.md`, written with this library: what the clients of other SDKs drive.
 //!
-//! `interop-server` speaks over its standard streams, in both eras, until end of input.
+//! `interop-server [legacy|modern]` speaks over its standard streams until end of input: in both eras, or in one, for
+//! tests of those who want the other.
 
 mod features;
 mod tools;
@@ -10,13 +11,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
 use mcp_sansio_tokio::serve_stdio;
+use mcp_sansio_tokio::spec::{Era, Version};
 use mcp_sansio_tokio::server::{BuiltServer, Server};
 
 const PAGE: usize = 50;
 
 /// What the process remembers.
-#[derive(Default)]
 struct State {
+    /// The revisions offered.
+    versions: Vec<Version>,
     /// How many `slow` calls were cancelled.
     cancelled: AtomicUsize,
     /// Whether the tool `extra` is there.
@@ -29,6 +32,7 @@ struct State {
 fn fixture(state: &Arc<State>, extra: bool) -> Server {
     let server = Server::new("interop-server", env!("CARGO_PKG_VERSION"))
         .instructions("A fixture for tests.")
+        .versions(&state.versions)
         .page_size(PAGE)
         .logging()
         .subscriptions()
@@ -40,7 +44,16 @@ fn fixture(state: &Arc<State>, extra: bool) -> Server {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let state = Arc::new(State::default());
+    let era = std::env::args().nth(1);
+    let is_offered: fn(Era) -> bool = match era.as_deref() {
+        None => |_| true,
+        Some("legacy") => |era| era == Era::Legacy,
+        Some("modern") => |era| era == Era::Modern,
+        Some(_) => return Err("usage: interop-server [legacy|modern]".into()),
+    };
+    let versions = Version::ALL.into_iter().filter(|version| is_offered(version.era())).collect();
+    let (cancelled, extra, server) = (AtomicUsize::new(0), AtomicBool::new(false), OnceLock::new());
+    let state = Arc::new(State { versions, cancelled, extra, server });
     let server = fixture(&state, false).build()?;
     let server = state.server.get_or_init(|| server).clone();
     Ok(serve_stdio(server).await?)
