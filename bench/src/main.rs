@@ -30,12 +30,8 @@ struct Options {
 }
 
 fn main() {
-    let mut options = Options {
-        effort: Effort { repetitions: 7, batches: 400 },
-        only: String::new(),
-        write: None,
-        profile: None,
-    };
+    let mut options =
+        Options { effort: Effort { repetitions: 7, batches: 400 }, only: String::new(), write: None, profile: None };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().unwrap_or_else(|| fail(&format!("{word} wants a value")));
@@ -63,7 +59,8 @@ fn fail(text: &str) -> ! {
 fn in_process(options: &Options) -> Table {
     let about = "One thread, no IO.";
     let mut table = Table::new("In process", about, report::TIMES);
-    let pools = Era::ALL.map(|era| (era, frames::calls(era), (0..64).map(|n| frames::list(era, n)).collect::<Vec<_>>()));
+    let pools =
+        Era::ALL.map(|era| (era, frames::calls(era), (0..64).map(|n| frames::list(era, n)).collect::<Vec<_>>()));
     for (era, calls, lists) in &pools {
         run(options, &mut table, &format!("server: tools/call, {}", era.name()), || server::calls(*era, calls));
         run(options, &mut table, &format!("server: tools/list, {}", era.name()), || server::lists(*era, lists));

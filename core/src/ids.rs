@@ -142,8 +142,7 @@ impl Serialize for RequestId {
 impl<'de> Deserialize<'de> for RequestId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(deserializer)?;
-        Self::from_json_text(json.get())
-            .ok_or_else(|| serde::de::Error::custom("an id is a string or an integer"))
+        Self::from_json_text(json.get()).ok_or_else(|| serde::de::Error::custom("an id is a string or an integer"))
     }
 }
 

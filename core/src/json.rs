@@ -146,8 +146,6 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer)
-            .map(Self::from)
-            .map_err(D::Error::custom)
+        Box::<RawValue>::deserialize(deserializer).map(Self::from).map_err(D::Error::custom)
     }
 }

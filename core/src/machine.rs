@@ -40,10 +40,7 @@ impl Mono {
     /// This moment plus `duration`; stays at the end of time rather than overflow.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)),
-        )
+        Self(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
     }
 
     /// How long until `later`; zero if it has passed.
@@ -122,10 +119,7 @@ pub(crate) struct Deadlines<K> {
 
 impl<K: Copy + Ord> Deadlines<K> {
     pub(crate) const fn new() -> Self {
-        Self {
-            order: BTreeSet::new(),
-            at: BTreeMap::new(),
-        }
+        Self { order: BTreeSet::new(), at: BTreeMap::new() }
     }
 
     /// Sets or moves the deadline of `key`.
@@ -169,11 +163,7 @@ pub(crate) struct Queue<A> {
 
 impl<A> Queue<A> {
     pub(crate) const fn new() -> Self {
-        Self {
-            actions: VecDeque::new(),
-            unwritten: 0,
-            last: Now { mono: Mono(0), unix: Unix(0) },
-        }
+        Self { actions: VecDeque::new(), unwritten: 0, last: Now { mono: Mono(0), unix: Unix(0) } }
     }
 
     /// Notes the time of an input: what `poll_timeout` answers while actions are queued.
@@ -215,10 +205,6 @@ impl<A> Queue<A> {
 
     /// The next wake-up, given the machine's own earliest deadline.
     pub(crate) fn deadline(&self, own: Option<(Mono, TimerKind)>) -> Option<(Mono, TimerKind)> {
-        if self.is_empty() {
-            own
-        } else {
-            Some((self.last.mono, TimerKind::Actions))
-        }
+        if self.is_empty() { own } else { Some((self.last.mono, TimerKind::Actions)) }
     }
 }

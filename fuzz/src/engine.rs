@@ -11,14 +11,53 @@ use crate::{Signature, Target};
 
 /// Pieces of the protocol that random bytes would not hit upon.
 const DICTIONARY: &[&str] = &[
-    "\"jsonrpc\":\"2.0\"", "\"id\":1", "\"id\":\"1\"", "\"id\":null", "\"method\":\"tools/call\"", "\"params\":{}",
-    "\"result\":{}", "\"error\":{\"code\":-32600,\"message\":\"m\"}", "\"_meta\":{}", "\"progressToken\":1",
-    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"", "\"io.modelcontextprotocol/clientCapabilities\":{}",
-    "\"resultType\":\"input_required\"", "\"requestState\":\"\"", "\"inputRequests\":{}", "\"inputResponses\":{}",
-    "\"name\":\"echo\"", "\"arguments\":{}", "\"uri\":\"item://1\"", "\"cursor\":\"\"", "\"nextCursor\":\"\"", "[", "]",
-    "{", "}", ",", ":", "\n", "\r\n", "\u{feff}", "\\u0000", "\\ud800", "1e400", "123456789012345678901234567890", "-0",
-    "\"$ref\":\"#\"", "\"anyOf\":[{},{}]", "\"items\":{}", "\"pattern\":\"(a+)+$\"", "\"properties\":{}", "\"type\":\"object\"",
-    "{+a}", "{/a*}", "{?a,b}", "{a:3}", "%20", "%ff",
+    "\"jsonrpc\":\"2.0\"",
+    "\"id\":1",
+    "\"id\":\"1\"",
+    "\"id\":null",
+    "\"method\":\"tools/call\"",
+    "\"params\":{}",
+    "\"result\":{}",
+    "\"error\":{\"code\":-32600,\"message\":\"m\"}",
+    "\"_meta\":{}",
+    "\"progressToken\":1",
+    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"",
+    "\"io.modelcontextprotocol/clientCapabilities\":{}",
+    "\"resultType\":\"input_required\"",
+    "\"requestState\":\"\"",
+    "\"inputRequests\":{}",
+    "\"inputResponses\":{}",
+    "\"name\":\"echo\"",
+    "\"arguments\":{}",
+    "\"uri\":\"item://1\"",
+    "\"cursor\":\"\"",
+    "\"nextCursor\":\"\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    "\n",
+    "\r\n",
+    "\u{feff}",
+    "\\u0000",
+    "\\ud800",
+    "1e400",
+    "123456789012345678901234567890",
+    "-0",
+    "\"$ref\":\"#\"",
+    "\"anyOf\":[{},{}]",
+    "\"items\":{}",
+    "\"pattern\":\"(a+)+$\"",
+    "\"properties\":{}",
+    "\"type\":\"object\"",
+    "{+a}",
+    "{/a*}",
+    "{?a,b}",
+    "{a:3}",
+    "%20",
+    "%ff",
 ];
 
 /// The longest input that is kept.
@@ -93,7 +132,8 @@ fn run(target: Target, input: &[u8], folder: &Path) -> io::Result<Signature> {
 }
 
 fn load(folder: &Path) -> io::Result<Vec<Vec<u8>>> {
-    let mut paths: Vec<_> = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    let mut paths: Vec<_> =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     paths.sort();
     paths.into_iter().filter(|path| path.is_file()).map(fs::read).collect()
 }

@@ -178,7 +178,8 @@ impl Reader {
     fn request(&mut self, from: Side, id: &Value, message: &Value) -> Result<(), String> {
         let method = message["method"].as_str().ok_or_else(|| format!("no method: {message}"))?.to_owned();
         let claim = claim(message);
-        let known = claim.and_then(Value::as_str).and_then(Version::parse).filter(|version| version.era() == Era::Modern);
+        let known =
+            claim.and_then(Value::as_str).and_then(Version::parse).filter(|version| version.era() == Era::Modern);
         let asked = message["params"]["protocolVersion"].as_str().and_then(Version::parse);
         let version = match (claim.is_some(), self.session) {
             // A revision that nobody knows is written like the newest.

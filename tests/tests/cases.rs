@@ -30,17 +30,14 @@ fn texts(result: &CallToolResult) -> Vec<&str> {
 /// The whole input of O01, with the id of the call as given: 208 bytes for an id of one digit.
 fn o01_input(id: u64) -> Vec<u8> {
     let result = r#"{"resultType":"complete","content":[{"type":"text","text":"naïve 日本"}]}"#;
-    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t1","progress":1}}"#;
+    let progress =
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t1","progress":1}}"#;
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n{progress}\n").into_bytes()
 }
 
 /// Every way in which O01 cuts its input: at its own places, byte by byte, not at all.
 fn o01_cuts(input: &[u8]) -> Vec<Vec<&[u8]>> {
-    vec![
-        vec![&input[..100], &input[100..151], &input[151..]],
-        input.chunks(1).collect(),
-        vec![input],
-    ]
+    vec![vec![&input[..100], &input[100..151], &input[151..]], input.chunks(1).collect(), vec![input]]
 }
 
 /// O01: frames cut anywhere, within a character and within a word, are the same two messages. M-BASE-03
@@ -72,10 +69,7 @@ fn o01_frames_cut_anywhere_reach_the_application() {
     for way in 0..3 {
         let mut solo = Solo::modern(Solo::config());
         let (answered, frame) = solo.tool("t", json!({}));
-        let reported = solo.call(
-            Request::call_tool("t", &Json::EMPTY_OBJECT),
-            CallOptions::new().progress_token("t1"),
-        );
+        let reported = solo.call(Request::call_tool("t", &Json::EMPTY_OBJECT), CallOptions::new().progress_token("t1"));
         solo.frame();
         let input = o01_input(frame["id"].as_u64().unwrap());
         for chunk in o01_cuts(&input)[way].clone() {
@@ -169,13 +163,18 @@ fn o08_last_progress_in_the_packet_of_the_result() {
     let call = solo.call(Request::call_tool("t", &Json::EMPTY_OBJECT), options);
     let frame = solo.frame();
     assert_eq!(frame["params"]["_meta"]["progressToken"], json!(0));
-    let progress = |progress| notification("notifications/progress", json!({"progressToken": 0, "progress": progress, "total": 2}));
+    let progress = |progress| {
+        notification("notifications/progress", json!({"progressToken": 0, "progress": progress, "total": 2}))
+    };
     let answer = result(frame["id"].clone(), json!({"resultType": "complete", "content": []}));
     let packet: String = [progress(1), progress(2), answer, progress(2)].map(|frame| format!("{frame}\n")).concat();
     solo.feed(packet.as_bytes());
     let events: Vec<_> = solo.peer.events.drain(..).collect();
-    let [Action::Progress { progress: first, .. }, Action::Progress { progress: second, .. }, Action::Done { call: done, outcome }] =
-        &events[..]
+    let [
+        Action::Progress { progress: first, .. },
+        Action::Progress { progress: second, .. },
+        Action::Done { call: done, outcome },
+    ] = &events[..]
     else {
         panic!("{events:?}")
     };
@@ -227,7 +226,8 @@ fn o11_c_silence_falls_back() {
 #[test]
 fn o11_d_a_modern_error_stays_modern() {
     let (mut solo, probe) = probing();
-    let error = json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "2027-02-02"}});
+    let error =
+        json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "2027-02-02"}});
     solo.say(json!({"jsonrpc": "2.0", "id": probe, "error": error}));
     let next = solo.frame();
     assert_ne!(next["method"], "initialize");
@@ -373,9 +373,15 @@ fn o15_declared_dialects_and_foreign_references() {
     ]));
     assert!(called(&mut solo, "pair", json!({"structuredContent": {"pair": [1, "x"]}})).is_ok());
     let mismatch = called(&mut solo, "pair", json!({"structuredContent": {"pair": ["x", 1]}}));
-    assert!(matches!(mismatch, Err(CallError::OutputInvalid { problem: OutputProblem::Mismatch(_), .. })), "{mismatch:?}");
+    assert!(
+        matches!(mismatch, Err(CallError::OutputInvalid { problem: OutputProblem::Mismatch(_), .. })),
+        "{mismatch:?}"
+    );
     let foreign = called(&mut solo, "ext", json!({"structuredContent": {"ok": true}}));
-    assert!(matches!(foreign, Err(CallError::OutputInvalid { problem: OutputProblem::UnusableSchema(_), .. })), "{foreign:?}");
+    assert!(
+        matches!(foreign, Err(CallError::OutputInvalid { problem: OutputProblem::UnusableSchema(_), .. })),
+        "{foreign:?}"
+    );
     solo.quiet();
 }
 

@@ -420,7 +420,8 @@ mod judge {
             expect: text(expect),
             why: text(why),
         };
-        let verdict = verdict.map(|(verdict, why)| Verdict { cell: text("lists"), verdict: text(verdict), why: text(why) });
+        let verdict =
+            verdict.map(|(verdict, why)| Verdict { cell: text("lists"), verdict: text(verdict), why: text(why) });
         let mut problems = Vec::new();
         let row = compare(&cell, verdict.as_ref(), &mut problems);
         (problems.len(), row)

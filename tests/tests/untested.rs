@@ -105,10 +105,8 @@ fn u22_states_are_bound() {
     let invocation = solo.invocation();
     solo.reply(invocation, ask(form()));
     let state = solo.frame()["result"]["requestState"].clone();
-    let mut texts = vec![
-        refused(&mut solo, "slow", json!({"x": 2}), &state),
-        refused(&mut solo, "add", json!({"n": 1}), &state),
-    ];
+    let mut texts =
+        vec![refused(&mut solo, "slow", json!({"x": 2}), &state), refused(&mut solo, "add", json!({"n": 1}), &state)];
     // Another server with the same keys, which is somebody else.
     let mut other = Solo::server(builder().seal(keys()).audience("them").build().unwrap());
     texts.push(refused(&mut other, "slow", json!({"x": 1}), &state));
@@ -128,7 +126,8 @@ fn u22_states_are_bound() {
 #[test]
 fn u23_undeclared_input_is_never_asked() {
     let url = || -> InputRequest { ElicitParams::url("Visit", "https://example.com").into() };
-    let sample = || CreateMessageParams::new(vec![SamplingMessage::user(mcp_sansio::model::ContentBlock::text("?"))], 9_u32);
+    let sample =
+        || CreateMessageParams::new(vec![SamplingMessage::user(mcp_sansio::model::ContentBlock::text("?"))], 9_u32);
     let with_tools = || {
         let mut params = sample();
         params.tools = Some(vec![Tool::new("t")]);
@@ -189,7 +188,10 @@ fn u26_progress_tokens() {
             assert_eq!(sent == Sent::Yes, wanted && token.is_some());
             if sent == Sent::Yes {
                 let frame = solo.frame();
-                assert_eq!((&frame["params"]["progressToken"], frame["params"]["progress"].as_f64()), (token.as_ref().unwrap(), Some(progress)));
+                assert_eq!(
+                    (&frame["params"]["progressToken"], frame["params"]["progress"].as_f64()),
+                    (token.as_ref().unwrap(), Some(progress))
+                );
             }
             solo.silent();
         }
@@ -246,7 +248,10 @@ fn subscription(frame: &Value) -> &Value {
 #[test]
 fn u31_the_honoured_subset() {
     let mut solo = Solo::server(builder().list_changed().build().unwrap());
-    solo.say(listen("x", json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["file:///a"]})));
+    solo.say(listen(
+        "x",
+        json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["file:///a"]}),
+    ));
     let acknowledged = solo.frame();
     assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(acknowledged["params"]["notifications"], json!({"toolsListChanged": true}));
@@ -281,7 +286,10 @@ fn u34_only_subscribed_resources() {
     let invocation = solo.invocation();
     let slot = invocation.slot.id();
     let message = LogMessage { level: LoggingLevel::Info, logger: None, data: json!(1).into() };
-    assert_eq!(solo.peer.machine.progress(solo.now, slot, &Progress { progress: 1.0, total: None, message: None }).unwrap(), Sent::Yes);
+    assert_eq!(
+        solo.peer.machine.progress(solo.now, slot, &Progress { progress: 1.0, total: None, message: None }).unwrap(),
+        Sent::Yes
+    );
     assert_eq!(solo.peer.machine.log(solo.now, Some(slot), &message).unwrap(), Sent::Yes);
     for method in ["notifications/progress", "notifications/message"] {
         let frame = solo.frame();
@@ -423,20 +431,26 @@ fn u46_annotations_of_arguments() {
         object(json!({"a": {"oneOf": [header("string", "A")]}})),
         json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d"}}, "$defs": {"d": header("string", "A")}}),
         json!({"type": "object", "if": {"required": ["a"]}, "then": {"properties": {"a": header("string", "A")}}}),
-        object(json!({"x": object(json!({"a": header("string", "A")})), "y": object(json!({"a": header("string", "a")}))})),
+        object(
+            json!({"x": object(json!({"a": header("string", "A")})), "y": object(json!({"a": header("string", "a")}))}),
+        ),
         object(json!({"a": header("string", "a/b")})),
     ];
     for schema in invalid {
         assert!(mirrors(&Json::from(schema.clone())).is_err(), "{schema}");
     }
     let called_so = object(json!({"x-mcp-header": {"type": "string"}}));
-    let data = object(json!({"a": {"type": "object", "default": {"x-mcp-header": "A"}, "examples": [{"x-mcp-header": "B"}]}}));
+    let data =
+        object(json!({"a": {"type": "object", "default": {"x-mcp-header": "A"}, "examples": [{"x-mcp-header": "B"}]}}));
     for schema in [called_so, data] {
         assert_eq!(mirrors(&Json::from(schema)).unwrap(), vec![]);
     }
     let nested = object(json!({"loc": object(json!({"city": header("string", "City")}))}));
     let found = mirrors(&Json::from(nested)).unwrap();
-    assert_eq!((&*found[0].header, &found[0].path[..], found[0].kind), ("City", &["loc".to_owned(), "city".to_owned()][..], MirrorKind::String));
+    assert_eq!(
+        (&*found[0].header, &found[0].path[..], found[0].kind),
+        ("City", &["loc".to_owned(), "city".to_owned()][..], MirrorKind::String)
+    );
 }
 
 /// U-52: what the answer to the probe means. M-STDIO-16, M-STDIO-17, M-STDIO-18, M-STDIO-19

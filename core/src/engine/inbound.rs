@@ -83,12 +83,7 @@ impl<T> Inbound<T> {
     }
 
     /// Takes a request.
-    pub(crate) fn open(
-        &mut self,
-        id: RequestId,
-        token: Option<ProgressToken>,
-        data: T,
-    ) -> Result<SlotId, Refused> {
+    pub(crate) fn open(&mut self, id: RequestId, token: Option<ProgressToken>, data: T) -> Result<SlotId, Refused> {
         let Err(at) = self.by_id.find(&id) else { return Err(Refused::Duplicate) };
         // Cancelled requests whose handlers still run count too: they hold memory.
         if self.slots.len() - self.free.len() >= self.bound {

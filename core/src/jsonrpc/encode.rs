@@ -6,8 +6,8 @@
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::error::ErrorObject;
 use super::scan;
+use crate::error::ErrorObject;
 use crate::ids::RequestId;
 
 /// What a buffer that is used again has room for at first.

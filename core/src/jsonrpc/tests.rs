@@ -99,7 +99,8 @@ fn params_of_other_types_are_refused_with_their_id() {
 
 #[test]
 fn nesting_is_bounded_and_strings_do_not_count() {
-    let nested = |n: usize| format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{}{}}}}}"#, "[".repeat(n), "]".repeat(n));
+    let nested =
+        |n: usize| format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{}{}}}}}"#, "[".repeat(n), "]".repeat(n));
     assert!(read(&nested(62)).is_ok());
     assert_eq!(read(&nested(63)).unwrap_err(), InvalidFrame::TooDeep { limit: 64 });
     assert_eq!(read(&"[".repeat(1 << 20)).unwrap_err(), InvalidFrame::TooDeep { limit: 64 });
@@ -129,9 +130,6 @@ fn objects_can_be_reopened() {
         let mut object = ObjectWriter::reopen(&mut out);
         object.integer("b", 1);
         object.end();
-        assert_eq!(
-            serde_json::from_slice::<Value>(&out).unwrap(),
-            serde_json::from_str::<Value>(expected).unwrap()
-        );
+        assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), serde_json::from_str::<Value>(expected).unwrap());
     }
 }

@@ -83,9 +83,7 @@ pub(super) fn admit(
         Method::ResourcesRead => read(definition, version, params),
         Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => subscription(features, known, params),
         Method::ResourcesTemplatesList => list(definition, version, List::Templates, params),
-        Method::ServerDiscover => {
-            definition.pages.discover().map(Admission::Result).ok_or_else(ErrorObject::internal)
-        }
+        Method::ServerDiscover => definition.pages.discover().map(Admission::Result).ok_or_else(ErrorObject::internal),
         Method::SubscriptionsListen => Filter::read(definition, params).map(Admission::Listen),
         Method::ToolsCall => tool(definition, version, params),
         Method::ToolsList => list(definition, version, List::Tools, params),
@@ -150,9 +148,8 @@ fn tool(definition: &Definition, version: Version, params: &Members) -> Result<A
 fn prompt(definition: &Definition, params: &Members) -> Result<Admission, ErrorObject> {
     let name = params.required_string(Field::Name)?;
     let arguments = arguments(params)?;
-    let given: std::collections::BTreeMap<Cow<'_, str>, Cow<'_, str>> = arguments
-        .parse_borrowed()
-        .map_err(|_| ErrorObject::invalid_params("the arguments of a prompt are strings"))?;
+    let given: std::collections::BTreeMap<Cow<'_, str>, Cow<'_, str>> =
+        arguments.parse_borrowed().map_err(|_| ErrorObject::invalid_params("the arguments of a prompt are strings"))?;
     let index = definition.catalogue.prompt_names.get(&*name).copied();
     if index.is_none() && !definition.is_dynamic(List::Prompts) {
         return Err(unknown("prompt", &name));
@@ -262,9 +259,9 @@ fn find_reference(
             if index.is_none() && !definition.is_dynamic(List::Prompts) {
                 return Err(unknown("prompt", &prompt.name));
             }
-            let known = index.and_then(|index| catalogue.prompts.get(index)).is_none_or(|prompt| {
-                prompt.arguments.iter().flatten().any(|known| known.name == argument)
-            });
+            let known = index
+                .and_then(|index| catalogue.prompts.get(index))
+                .is_none_or(|prompt| prompt.arguments.iter().flatten().any(|known| known.name == argument));
             known
                 .then(|| Reference::Prompt(index, prompt.name.as_str().into()))
                 .ok_or_else(|| unknown("prompt argument", argument))
@@ -277,8 +274,7 @@ fn find_reference(
                 return Err(unknown("resource template", &resource.uri));
             }
             let template = index.and_then(|index| catalogue.templates.get(index));
-            let known = template
-                .is_none_or(|(_, template)| template.variables().iter().any(|name| name == argument));
+            let known = template.is_none_or(|(_, template)| template.variables().iter().any(|name| name == argument));
             let name = template.map_or(&resource.uri, |(listed, _)| &listed.uri_template);
             known
                 .then(|| Reference::Template(index, name.as_str().into()))

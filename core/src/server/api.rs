@@ -7,9 +7,7 @@ use bytes::Bytes;
 use crate::error::{Error, ErrorObject};
 use crate::ids::{CallId, ReplySlot, SlotId};
 use crate::json::Json;
-use crate::model::{
-    CallToolResult, Completion, GetPromptResult, InputRequest, LoggingLevel, ReadResourceResult,
-};
+use crate::model::{CallToolResult, Completion, GetPromptResult, InputRequest, LoggingLevel, ReadResourceResult};
 use crate::server::context::Context;
 use crate::uri_template::Bindings;
 

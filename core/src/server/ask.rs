@@ -106,8 +106,9 @@ impl Server {
         if !self.session.as_ref().is_some_and(|session| session.version.has_url_elicitation_error()) {
             return super::api::Sent::NotWanted;
         }
-        let frame = FrameWriter::notification(Method::ElicitationComplete.as_str(), 64)
-            .params(|params| { params.string("elicitationId", elicitation_id); });
+        let frame = FrameWriter::notification(Method::ElicitationComplete.as_str(), 64).params(|params| {
+            params.string("elicitationId", elicitation_id);
+        });
         self.write(frame);
         super::api::Sent::Yes
     }
@@ -136,8 +137,7 @@ impl Server {
         self.deadlines.clear(Key::Invocation(slot));
         let Some(entry) = self.inbound.get_mut(slot) else { return Err(Misuse::SlotNotOpen.into()) };
         let version = entry.data.context.version();
-        let mut rounds =
-            entry.data.context.rounds.as_ref().map(|rounds| (**rounds).clone()).unwrap_or_default();
+        let mut rounds = entry.data.context.rounds.as_ref().map(|rounds| (**rounds).clone()).unwrap_or_default();
         rounds.round = rounds.round.saturating_add(1);
         rounds.state = asked.state.clone();
         rounds.memo = asked.memo.clone();

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::request_state::TokenId;
 use crate::error::ErrorObject;
 use crate::ids::{ProgressToken, RequestId};
 use crate::json::Json;
-use super::request_state::TokenId;
 use crate::jsonrpc::{Field, Members, MetaField, MethodName};
 use crate::model::{ClientCapabilities, ElicitParams, ElicitResult, Implementation, TraceContext};
 use crate::spec::{Era, ErrorCode, Version};
@@ -90,7 +90,9 @@ impl Context {
     pub fn client_info(&self) -> Option<Implementation> {
         match &self.request.session {
             Some(session) => session.info.parse().ok(),
-            None => self.request.params.meta_raw(MetaField::ClientInfo).and_then(|text| serde_json::from_str(text).ok()),
+            None => {
+                self.request.params.meta_raw(MetaField::ClientInfo).and_then(|text| serde_json::from_str(text).ok())
+            }
         }
     }
 

@@ -84,8 +84,9 @@ pub(super) fn acknowledged(id: &RequestId, filter: &Filter) -> Bytes {
 
 /// The last frames of a stream that the server ends.
 pub(super) fn ended(definition: &Definition, id: &RequestId) -> [Bytes; 2] {
-    let cancelled = FrameWriter::notification(Method::Cancelled.as_str(), 64)
-        .params(|params| { params.id("requestId", id); });
+    let cancelled = FrameWriter::notification(Method::Cancelled.as_str(), 64).params(|params| {
+        params.id("requestId", id);
+    });
     let mut frame = FrameWriter::result(id, 256);
     let mut result = ObjectWriter::new(frame.out());
     result.string("resultType", "complete").object("_meta", |object| {
@@ -116,7 +117,9 @@ pub(super) fn notification(event: &Event, stream: Option<&RequestId>) -> Bytes {
 }
 
 fn write_subscription(params: &mut ObjectWriter<'_>, id: &RequestId) {
-    params.object("_meta", |object| { object.id(meta::SUBSCRIPTION_ID, id); });
+    params.object("_meta", |object| {
+        object.id(meta::SUBSCRIPTION_ID, id);
+    });
 }
 
 /// The notification that tells of an event.

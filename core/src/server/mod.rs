@@ -33,10 +33,10 @@ mod uri;
 
 pub use admit::resource_not_found;
 pub use api::{
-    Action, Call, Closed, Event, InputRequired, Invocation, List, ListPage, LogMessage, Notified, Progress,
-    ReadTarget, Reference, Reply, RequestFailure, Sent,
+    Action, Call, Closed, Event, InputRequired, Invocation, List, ListPage, LogMessage, Notified, Progress, ReadTarget,
+    Reference, Reply, RequestFailure, Sent,
 };
-pub use context::{ClientFacts, Context};
 pub use builder::{BuildError, DefinitionBuilder};
+pub use context::{ClientFacts, Context};
 pub use definition::Definition;
 pub use machine::Server;

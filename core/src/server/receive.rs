@@ -115,14 +115,7 @@ impl Server {
         }
     }
 
-    fn receive_request(
-        &mut self,
-        now: Now,
-        id: RequestId,
-        method: MethodName,
-        params: Members,
-        batch: Option<u64>,
-    ) {
+    fn receive_request(&mut self, now: Now, id: RequestId, method: MethodName, params: Members, batch: Option<u64>) {
         if self.inbound.has(&id) || self.listens.contains_key(&id) {
             let text = "a request with this id is in flight";
             self.say(Diagnostic::new(DiagnosticKind::Refused, text).of(&id));
@@ -256,8 +249,7 @@ impl Server {
         };
         let id = request.id.clone();
         let context = Context { request, rounds: rounds.map(Arc::new) };
-        let pending =
-            Pending { context: context.clone(), expects, level, batch, subscribes, asking: None };
+        let pending = Pending { context: context.clone(), expects, level, batch, subscribes, asking: None };
         match self.inbound.open(id.clone(), token, pending) {
             Ok(slot) => {
                 if let Some(limit) = self.definition.policy.limits.invocation {
@@ -291,11 +283,7 @@ impl Server {
         let may_ask = matches!(request.method, MethodName::Known(method) if method.may_need_input());
         let handed_over = matches!(request.method, MethodName::Known(method)
             if self.definition.features.handed_over.contains(&method));
-        let rounds = if may_ask && !handed_over {
-            rounds::read_retry(&self.definition, request, now)?
-        } else {
-            None
-        };
+        let rounds = if may_ask && !handed_over { rounds::read_retry(&self.definition, request, now)? } else { None };
         Ok((level, rounds))
     }
 

@@ -12,7 +12,7 @@
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::api::{ListPage, List, Reply};
+use super::api::{List, ListPage, Reply};
 use super::definition::{Definition, ToolEntry};
 use super::pages;
 use crate::error::ErrorObject;
@@ -110,10 +110,10 @@ fn write_tool(
         && definition.policy.validate_output
         && result.is_error != Some(true)
     {
-            let content = result.structured_content.as_ref().ok_or_else(|| {
-                Unfit::Output("structuredContent is missing, though the tool has an output schema".to_owned())
-            })?;
-            schema.validate_json(content).map_err(|problem| Unfit::Output(problem.to_string()))?;
+        let content = result.structured_content.as_ref().ok_or_else(|| {
+            Unfit::Output("structuredContent is missing, though the tool has an output schema".to_owned())
+        })?;
+        schema.validate_json(content).map_err(|problem| Unfit::Output(problem.to_string()))?;
     }
     let shape = Shape::of(version);
     let wrapping = entry.map_or_else(Wrapping::default, |entry| entry.wrapping(version));

@@ -145,7 +145,9 @@ pub(super) fn write_result(
         object.string("requestState", &state);
     }
     if let Some(identity) = &definition.identity_member {
-        object.object("_meta", |object| { object.raw(meta::SERVER_INFO, identity.get()); });
+        object.object("_meta", |object| {
+            object.raw(meta::SERVER_INFO, identity.get());
+        });
     }
     object.end();
     Ok(())
@@ -330,8 +332,7 @@ pub(super) fn read_retry(definition: &Definition, request: &Request, now: Now) -
             let (arguments, target) = (arguments(params), target(request));
             let expected = binding(definition, request, &arguments, &target);
             let bound = definition.policy.limits.request_state_bytes;
-            let opened =
-                request_state::open(keys, &token, &expected, now.unix, bound).map_err(BadRetry::State)?;
+            let opened = request_state::open(keys, &token, &expected, now.unix, bound).map_err(BadRetry::State)?;
             let sealed: Sealed = serde_json::from_slice(&opened.memo).unwrap_or_default();
             Rounds {
                 answers: sealed.answers.into_iter().map(|(key, answer)| (key, Ok(answer))).collect(),

@@ -14,7 +14,9 @@ pub(super) fn is_uri(text: &str) -> bool {
     let mut letters = scheme.bytes();
     letters.next().is_some_and(|first| first.is_ascii_alphabetic())
         && letters.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
-        && !rest.contains(|c: char| c.is_control() || matches!(c, ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}'))
+        && !rest.contains(|c: char| {
+            c.is_control() || matches!(c, ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}')
+        })
         && rest.split('%').skip(1).all(|after| escaped(after).is_some())
 }
 

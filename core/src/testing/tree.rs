@@ -85,5 +85,6 @@ impl PartialEq for Tree {
 fn same_number(a: &str, b: &str) -> bool {
     let is_integer = |text: &str| !text.contains(['.', 'e', 'E']);
     a == b
-        || (!(is_integer(a) && is_integer(b)) && matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b))
+        || (!(is_integer(a) && is_integer(b))
+            && matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b))
 }

@@ -45,7 +45,10 @@ pub fn run(input: &[u8]) -> Signature {
             same(&result, &value["result"]);
         }
         Message::Error { id, error } => {
-            assert_eq!(value.get("id").cloned().unwrap_or(Value::Null), id.map_or(Value::Null, |id| read(id.to_json().get())));
+            assert_eq!(
+                value.get("id").cloned().unwrap_or(Value::Null),
+                id.map_or(Value::Null, |id| read(id.to_json().get()))
+            );
             assert_eq!(value["error"], read(error.get()));
         }
     }

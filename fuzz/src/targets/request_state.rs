@@ -22,7 +22,8 @@ pub fn run(input: &[u8]) -> Signature {
         principal: Some("user"),
         audience: None,
     };
-    let claims = Claims { binding, expires: Unix::from_millis(1_000), token_id: [4; 16], round: 1, state: b"s", memo: b"m" };
+    let claims =
+        Claims { binding, expires: Unix::from_millis(1_000), token_id: [4; 16], round: 1, state: b"s", memo: b"m" };
     let token = seal(&keys, &claims, [7; _], BOUND).unwrap_or_else(|error| panic!("{error}"));
     let tried = if choices.below(2) == 0 {
         String::from_utf8_lossy(choices.rest()).into_owned()

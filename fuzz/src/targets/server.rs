@@ -142,11 +142,8 @@ impl Rig {
                 self.signature.note_variant(&sent);
             }
             10 => {
-                let message = LogMessage {
-                    level: mcp_sansio::model::LoggingLevel::Error,
-                    logger: None,
-                    data: json!("d").into(),
-                };
+                let message =
+                    LogMessage { level: mcp_sansio::model::LoggingLevel::Error, logger: None, data: json!("d").into() };
                 let on = (choices.below(2) == 0).then(|| slot(self, choices));
                 let sent = self.server.log(self.now, on, &message);
                 self.signature.note_variant(&sent);

@@ -1,16 +1,5 @@
-//! Questions to the client, in straight-line code.
-//!
-//! ```text
-//!   run 1:  a().await ── elicit("size").await ── …       the answer is not there: the run ends here,
-//!                              │                         and the question goes out
-//!   run 2:  a().await ── elicit("size").await ── b()     the answer is there: the run goes on
-//! ```
-//!
-//! A question is a future that is ready if the client has answered it, and otherwise waits for ever. When a handler
-//! waits for nothing but unanswered questions, its run is dropped, all its questions go out together, and the
-//! handler runs again with the answers ([`replay`](super::replay) decides when). So a handler must ask the same
-//! things under the same keys each time, and do its side effects after the last question or in
-//! [`Context::once`](super::Context::once).
+//! Questions to the client, in straight-line code: futures that are ready if the answer has come, and wait for ever
+//! if not. When a run that waits ends, and the questions go out, is decided in `replay`.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -72,7 +61,23 @@ fn parse<T: serde::de::DeserializeOwned>(answer: &Json) -> Result<T, ErrorObject
     answer.parse().map_err(|_| ErrorObject::invalid_params("the answer has another shape than the question asks for"))
 }
 
-/// A question to the client: await it.
+/// A question to the client: await it for the answer.
+///
+/// ```text
+///   run 1:  a().await ── elicit("size").await ── …       the answer is not there: the run ends here,
+///                              │                         and the question goes out
+///   run 2:  a().await ── elicit("size").await ── b()     the answer is there: the run goes on
+/// ```
+///
+/// A handler that waits for nothing but unanswered questions is dropped, all its questions go out together, and it
+/// runs again with the answers. That is the same in both eras, and needs nothing of the process between two runs. So a
+/// handler must ask the same things under the same keys each time, and do its side effects after the last question or
+/// in [`Context::once`].
+///
+/// A handler that waits for other things at the same time (a timer beside the question, work that is joined with it)
+/// goes on for as long as they need, but no longer than [`PATIENCE`](super::PATIENCE): then the run is dropped all the
+/// same, unless a [`Context::once`] is under way, which is always waited for. Waiting for [`Context::cancelled`]
+/// delays nothing.
 #[must_use = "a question is asked when it is awaited"]
 pub struct Question<T> {
     context: Context,

@@ -1,16 +1,5 @@
-//! The circumstances of a call, and what a handler can do beside answering.
-//!
-//! | what | how |
-//! |---|---|
-//! | who asks, and how | [`request_id`](Context::request_id), [`era`](Context::era), [`client_info`](Context::client_info), … |
-//! | tell the client | [`progress`](Context::progress), [`log`](Context::log), [`notify`](Context::notify) |
-//! | ask the client | [`elicit`](Context::elicit), [`sample`](Context::sample), [`roots`](Context::roots), [`ping`](Context::ping) |
-//! | do something once only | [`once`](Context::once) |
-//! | tell every client | [`publish`](Context::publish), [`resource_updated`](Context::resource_updated) |
-//! | be told | [`cancelled`](Context::cancelled) |
-//!
-//! A context is cheap to clone and may cross threads. It stays valid after its request has ended; what it says then
-//! is not wanted any more.
+//! The circumstances of a call, and what a handler can do beside answering: the verbs of a handler, on the machine
+//! behind the connection's lock. What a question is, and how a run ends with one, is decided in `ask` and `replay`.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -41,7 +30,19 @@ use super::link::{Link, Request};
 use crate::runtime::Runtime;
 use crate::sync::lock;
 
-/// The circumstances of a call. See the [module](self).
+/// The circumstances of a call, and what a handler can do beside answering.
+///
+/// | what | how |
+/// |---|---|
+/// | who asks, and how | [`request_id`](Self::request_id), [`era`](Self::era), [`client_info`](Self::client_info), … |
+/// | tell the client | [`progress`](Self::progress), [`log`](Self::log), [`notify`](Self::notify) |
+/// | ask the client | [`elicit`](Self::elicit), [`sample`](Self::sample), [`roots`](Self::roots), [`ping`](Self::ping) |
+/// | do something once only | [`once`](Self::once) |
+/// | tell every client | [`publish`](Self::publish), [`resource_updated`](Self::resource_updated) |
+/// | be told | [`cancelled`](Self::cancelled) |
+///
+/// Cheap to clone, and usable from any thread. It stays valid after its request has ended; what it says then is not
+/// wanted any more.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
 
@@ -316,7 +317,7 @@ async fn let_out(sent: Result<Sent, Error>) -> Sent {
     sent
 }
 
-/// Asking the client. See [`ask`](super::ask) for how a handler is run again with the answers.
+/// Asking the client. How a handler is run again with the answers is told in [`Question`].
 impl Context {
     /// Asks the user by a form or a page. `key` names the question within this call.
     pub fn elicit(&self, key: impl Into<String>, params: impl Into<ElicitParams>) -> Question<ElicitResult> {

@@ -18,7 +18,7 @@ use mcp_sansio::json::Json;
 use mcp_sansio::machine::Now;
 use mcp_sansio::model::{Extra, InputRequest, ListenParams, LoggingLevel, SubscriptionFilter};
 use mcp_sansio::server::{self, Call, Context, Definition, DefinitionBuilder, Invocation, Notified, Reply, Server};
-use mcp_sansio::spec::{ErrorCode, Method, Version};
+use mcp_sansio::spec::{ErrorCode, Kind, Method, Version};
 use mcp_sansio::testing::Peer;
 
 use super::{Bridge, object, with_subscription};
@@ -58,7 +58,9 @@ impl ToLegacy {
     pub fn definition(name: &str) -> DefinitionBuilder {
         let builder = Definition::builder(name, "1.0.0").versions(&[Version::LATEST]).hand_over_unknown();
         let methods = Method::ALL.iter().copied();
-        let methods = methods.filter(|method| method.exists_in(Version::LATEST) && *method != Method::ServerDiscover);
+        let methods = methods.filter(|method| {
+            method.kind() == Kind::Request && method.exists_in(Version::LATEST) && *method != Method::ServerDiscover
+        });
         methods.fold(builder, DefinitionBuilder::hand_over)
     }
 
@@ -122,7 +124,15 @@ impl ToLegacy {
         }
     }
 
-    fn listen(&mut self, now: Now, slot: ReplySlot, context: &Context, params: &Json, host: &mut Server, backend: &mut Client) {
+    fn listen(
+        &mut self,
+        now: Now,
+        slot: ReplySlot,
+        context: &Context,
+        params: &Json,
+        host: &mut Server,
+        backend: &mut Client,
+    ) {
         let Ok(ListenParams { notifications: filter, .. }) = params.parse() else {
             let error = ErrorObject::invalid_params("notifications must be a filter");
             return done(host.reply(now, slot, Reply::Error(error)));
@@ -195,8 +205,11 @@ impl ToLegacy {
                     }
                     return host.abandon(now, stream.slot);
                 }
-                let waits = |forward: &Forward| forward.waiting.as_ref().is_some_and(|(waiting, _)| waiting.id() == slot);
-                let Some(call) = self.calls.iter().find(|(_, forward)| waits(forward)).map(|(call, _)| *call) else { return };
+                let waits =
+                    |forward: &Forward| forward.waiting.as_ref().is_some_and(|(waiting, _)| waiting.id() == slot);
+                let Some(call) = self.calls.iter().find(|(_, forward)| waits(forward)).map(|(call, _)| *call) else {
+                    return;
+                };
                 done(backend.cancel(now, call, reason.as_deref()));
                 if let Some((slot, _)) = self.calls.remove(&call).and_then(|forward| forward.waiting) {
                     host.abandon(now, slot);
@@ -244,7 +257,15 @@ impl ToLegacy {
     }
 
     /// The backend asks something.
-    fn asked(&mut self, now: Now, slot: ReplySlot, method: &str, params: Json, host: &mut Server, backend: &mut Client) {
+    fn asked(
+        &mut self,
+        now: Now,
+        slot: ReplySlot,
+        method: &str,
+        params: Json,
+        host: &mut Server,
+        backend: &mut Client,
+    ) {
         let mut members = vec![("method".to_owned(), Json::from(serde_json::Value::from(method)))];
         if params.get() != "{}" {
             members.push(("params".to_owned(), params));

@@ -17,8 +17,10 @@ use mcp_sansio::ids::{CallId, ReplySlot, SlotId};
 use mcp_sansio::json::Json;
 use mcp_sansio::machine::Now;
 use mcp_sansio::model::{InputRequiredResult, LoggingLevel, SubscriptionFilter};
-use mcp_sansio::server::{self, Call, Context, Definition, DefinitionBuilder, Invocation, Notified, Reply, RequestFailure, Server};
-use mcp_sansio::spec::{ErrorCode, Method, Version};
+use mcp_sansio::server::{
+    self, Call, Context, Definition, DefinitionBuilder, Invocation, Notified, Reply, RequestFailure, Server,
+};
+use mcp_sansio::spec::{ErrorCode, Kind, Method, Version};
 use mcp_sansio::testing::Peer;
 
 use super::{Bridge, object, without_subscription};
@@ -65,7 +67,9 @@ impl ToModern {
             .versions(&[Version::V2024_11_05, Version::V2025_03_26, Version::V2025_06_18, Version::V2025_11_25])
             .hand_over_unknown();
         let methods = Method::ALL.iter().copied().filter(|method| {
-            method.exists_in(Version::LATEST_LEGACY) && !matches!(method, Method::Initialize | Method::Ping)
+            method.kind() == Kind::Request
+                && method.exists_in(Version::LATEST_LEGACY)
+                && !matches!(method, Method::Initialize | Method::Ping)
         });
         methods.fold(builder, DefinitionBuilder::hand_over)
     }
@@ -256,25 +260,31 @@ impl ToModern {
         }
         let slot = forward.slot.id();
         let questions = questions(&answer);
-        let mut round = Round { forward, answer, responses: Vec::new(), waiting: questions.len() };
+        let round = Round { forward, answer, responses: Vec::new(), waiting: questions.len() };
         if questions.is_empty() {
             return self.retry(now, round, host, backend);
         }
+        let mut asked = Vec::new();
         for (key, method, params) in questions {
             match host.request(now, Some(slot), &method, params.as_ref(), None) {
-                Ok(question) => drop(self.questions.insert(question, (slot, key))),
-                // The host's revision has no such request: nobody answers it.
-                Err(error) => return done(host.reply(now, round.forward.slot, Reply::Error(error.to_object()))),
+                Ok(question) => asked.push((question, (slot, key))),
+                Err(error) => {
+                    // The host's revision has no such request: nobody answers it, nor the others then.
+                    asked.iter().for_each(|(question, _)| done(host.cancel_request(now, *question, None)));
+                    return done(host.reply(now, round.forward.slot, Reply::Error(error.to_object())));
+                }
             }
         }
-        round.responses.reserve(round.waiting);
+        self.questions.extend(asked);
         self.rounds.insert(slot, round);
     }
 }
 
 impl Round {
     fn elicits(&self, key: &str) -> bool {
-        questions(&self.answer).iter().any(|(name, method, _)| name == key && method == Method::ElicitationCreate.as_str())
+        questions(&self.answer)
+            .iter()
+            .any(|(name, method, _)| name == key && method == Method::ElicitationCreate.as_str())
     }
 }
 

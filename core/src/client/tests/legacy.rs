@@ -37,7 +37,8 @@ impl Driver {
 fn the_handshake_says_everything() {
     let mut roots = everything();
     roots.roots = Some(crate::model::RootsCapability::new().list_changed(true));
-    let declared = json!({"roots": {"listChanged": true}, "sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}});
+    let declared =
+        json!({"roots": {"listChanged": true}, "sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}});
     let modes = LEGACY.map(|version| (Connect::Pinned(version), version));
     for (mode, version) in modes.into_iter().chain([(Connect::Legacy, Version::V2025_11_25)]) {
         let mut driver = Driver::new(config().capabilities(roots.clone()).connect(mode));
@@ -45,8 +46,7 @@ fn the_handshake_says_everything() {
         driver.call(Request::list(List::Tools, None));
         let request = driver.frame();
         assert_eq!(request["method"], "initialize");
-        let expected =
-            json!({"protocolVersion": version.as_str(), "capabilities": declared, "clientInfo": {"name": "c", "version": "1"}});
+        let expected = json!({"protocolVersion": version.as_str(), "capabilities": declared, "clientInfo": {"name": "c", "version": "1"}});
         assert_eq!(request["params"], expected);
         driver.quiet();
         driver.result(&request["id"], session(version.as_str()));
@@ -118,9 +118,14 @@ fn notifications_are_never_answered() {
     let status = json!({"taskId": "t", "status": "failed"});
     driver.notify("notifications/tasks/status", status);
     assert!(matches!(driver.event(), Action::Notified { method, .. } if &*method == "notifications/tasks/status"));
-    for method in ["notifications/initialized", "notifications/cancelled", "notifications/progress", "x/y", "ping",
-        "elicitation/create"]
-    {
+    for method in [
+        "notifications/initialized",
+        "notifications/cancelled",
+        "notifications/progress",
+        "x/y",
+        "ping",
+        "elicitation/create",
+    ] {
         driver.notify(method, json!({"requestId": frame["id"], "progressToken": 1}));
     }
     driver.drain();
@@ -242,7 +247,10 @@ fn results_of_tools_are_checked() {
         let list = driver.call(Request::list(List::Tools, None));
         let frame = driver.frame();
         let schema = json!({"type": "object", "required": ["x"]});
-        driver.result(&frame["id"], json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}, "outputSchema": schema}]}));
+        driver.result(
+            &frame["id"],
+            json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}, "outputSchema": schema}]}),
+        );
         assert!(driver.done(list).is_ok());
         let (call, frame) = driver.tool("t");
         driver.result(&frame["id"], json!({"content": [], "structuredContent": {}}));
@@ -260,9 +268,12 @@ fn results_of_tools_are_checked() {
 #[test]
 fn d09_unknown_resources_have_two_codes() {
     for mut driver in [client(Version::V2025_11_25), Driver::modern(config())] {
-        for (code, data, expected) in
-            [(-32002, json!(null), true), (-32602, json!({"uri": "a:b"}), true), (-32602, json!(null), false), (-32603, json!({"uri": "a:b"}), false)]
-        {
+        for (code, data, expected) in [
+            (-32002, json!(null), true),
+            (-32602, json!({"uri": "a:b"}), true),
+            (-32602, json!(null), false),
+            (-32603, json!({"uri": "a:b"}), false),
+        ] {
             let call = driver.call(Request::read_resource("a:b"));
             let frame = driver.frame();
             driver.error(&frame["id"], code, data);
@@ -276,9 +287,7 @@ fn d09_unknown_resources_have_two_codes() {
 /// absent cursor is the end; page by page or in one go.
 #[test]
 fn lists_are_walked() {
-    let pages = [
-        (3, Some("")), (0, Some("{\"page\":2}")), (1, Some("==/ é")), (0, None),
-    ];
+    let pages = [(3, Some("")), (0, Some("{\"page\":2}")), (1, Some("==/ é")), (0, None)];
     for version in LEGACY {
         let mut driver = client(version);
         let walk = driver.client.walk(driver.now, List::Prompts, CallOptions::new()).unwrap();
@@ -310,9 +319,7 @@ fn lists_are_walked() {
 #[test]
 fn failures_are_internal_errors() {
     let mut driver = client(Version::V2025_11_25);
-    for (id, method, params) in
-        [(1, "roots/list", json!({})), (2, "sampling/createMessage", sample(&json!([])))]
-    {
+    for (id, method, params) in [(1, "roots/list", json!({})), (2, "sampling/createMessage", sample(&json!([])))] {
         driver.asks(id, method, params);
         let needed = driver.ask();
         driver.supply(needed.input, &InputAnswer::Refused(ErrorObject::internal())).unwrap();
@@ -369,7 +376,8 @@ fn metadata_of_tool_blocks_is_kept() {
 #[test]
 fn answers_are_shaped_for_the_revision() {
     let texts = || SamplingContent::Many(vec![ContentBlock::text("a"), ContentBlock::text("b")]);
-    let images = || SamplingContent::Many(vec![ContentBlock::image([1], "image/png"), ContentBlock::image([2], "image/png")]);
+    let images =
+        || SamplingContent::Many(vec![ContentBlock::image([1], "image/png"), ContentBlock::image([2], "image/png")]);
     let answer = |content: SamplingContent| InputAnswer::Sample(Box::new(CreateMessageResult::assistant("m", content)));
     let plain = || json!({"messages": [], "maxTokens": 5});
     for version in LEGACY {
@@ -380,7 +388,10 @@ fn answers_are_shaped_for_the_revision() {
         driver.supply(needed.input, &answer(texts())).unwrap();
         let content = driver.frame()["result"]["content"].clone();
         let one = json!({"type": "text", "text": "a\nb"});
-        assert_eq!(content, if lists { json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]) } else { one });
+        assert_eq!(
+            content,
+            if lists { json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]) } else { one }
+        );
         driver.asks(2, "sampling/createMessage", plain());
         let needed = driver.ask();
         assert_eq!(driver.supply(needed.input, &answer(images())).is_ok(), lists, "{version}");
@@ -391,7 +402,8 @@ fn answers_are_shaped_for_the_revision() {
             assert_eq!(driver.frame()["result"]["content"]["type"], kind);
         }
     }
-    let schema = json!({"type": "object", "properties": {"c": {"type": "array", "items": {"type": "string", "enum": ["a"]}}}});
+    let schema =
+        json!({"type": "object", "properties": {"c": {"type": "array", "items": {"type": "string", "enum": ["a"]}}}});
     let chosen = InputAnswer::Elicit(ElicitResult::accept(raw(json!({"c": ["a"]}))));
     for (version, fits) in [(Version::V2025_06_18, false), (Version::V2025_11_25, true)] {
         let mut driver = client(version);

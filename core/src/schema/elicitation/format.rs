@@ -104,8 +104,8 @@ fn is_label(label: &str) -> bool {
 }
 
 fn is_address(literal: &str) -> bool {
-    literal.parse::<std::net::Ipv4Addr>().is_ok()
-        || literal.strip_prefix("IPv6:").is_some_and(|address| address.parse::<std::net::Ipv6Addr>().is_ok())
+    literal.parse::<core::net::Ipv4Addr>().is_ok()
+        || literal.strip_prefix("IPv6:").is_some_and(|address| address.parse::<core::net::Ipv6Addr>().is_ok())
 }
 
 /// An absolute URI by the characters of RFC 3986.

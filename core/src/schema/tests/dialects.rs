@@ -172,11 +172,10 @@ fn formats_are_annotations() {
 /// M-JS-05: the documentation names every dialect that is known.
 #[test]
 fn m_js_05_the_dialects_are_documented() {
-    let documented = include_str!("../mod.rs").split("//! # Dialects").nth(1).and_then(|rest| rest.split("\n\n").next());
+    let documented =
+        include_str!("../mod.rs").split("//! # Dialects").nth(1).and_then(|rest| rest.split("\n\n").next());
     let documented = documented.expect("a section of the module's documentation");
-    for dialect in
-        [Dialect::Draft04, Dialect::Draft06, Dialect::Draft07, Dialect::Draft201909, Dialect::Draft202012]
-    {
+    for dialect in [Dialect::Draft04, Dialect::Draft06, Dialect::Draft07, Dialect::Draft201909, Dialect::Draft202012] {
         // A further dialect does not compile without a name here.
         let name = match dialect {
             Dialect::Draft04 => "draft-04",

@@ -69,7 +69,11 @@ fn progress_is_shaped_for_the_revision() {
 /// A handler that never answers is bounded, if the definition says so.
 #[test]
 fn invocations_can_have_a_deadline() {
-    let limits = { let mut limits = crate::limits::Limits::server(); limits.invocation = Some(Duration::from_secs(5)); limits };
+    let limits = {
+        let mut limits = crate::limits::Limits::server();
+        limits.invocation = Some(Duration::from_secs(5));
+        limits
+    };
     let mut rig = Rig::new(builder().limits(limits).build().unwrap());
     rig.send(modern(1, "tools/call", json!({"name": "slow"})));
     let slot = rig.invoked().slot;
@@ -86,10 +90,16 @@ fn invocations_can_have_a_deadline() {
 /// A slow reader loses progress and log messages first, never answers; then reading stops.
 #[test]
 fn a_slow_reader_loses_progress_first() {
-    let limits = { let mut limits = crate::limits::Limits::server(); limits.output_bytes = 1_000; limits };
+    let limits = {
+        let mut limits = crate::limits::Limits::server();
+        limits.output_bytes = 1_000;
+        limits
+    };
     let mut server = Server::new(Arc::new(builder().limits(limits).build().unwrap()), Seed([1; 32]));
     let now = Now::default();
-    let frame = |id| Bytes::from(format!("{}\n", modern(id, "tools/call", json!({"name": "slow", "_meta": {"progressToken": id}}))));
+    let frame = |id| {
+        Bytes::from(format!("{}\n", modern(id, "tools/call", json!({"name": "slow", "_meta": {"progressToken": id}}))))
+    };
     server.handle(now, Input::Bytes(frame(1))).unwrap();
     let Some(Action::Invoke(invocation)) = server.poll_action() else { panic!() };
     let mut written = 0;
@@ -116,7 +126,11 @@ fn a_slow_reader_loses_progress_first() {
 /// Requests beyond the bound are refused by name; answers and cancellations still get in.
 #[test]
 fn requests_in_flight_are_bounded() {
-    let limits = { let mut limits = crate::limits::Limits::server(); limits.in_flight = 2; limits };
+    let limits = {
+        let mut limits = crate::limits::Limits::server();
+        limits.in_flight = 2;
+        limits
+    };
     let mut rig = Rig::new(builder().limits(limits).build().unwrap());
     for id in 1..=3 {
         rig.send(modern(id, "tools/call", json!({"name": "slow"})));

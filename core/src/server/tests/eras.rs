@@ -100,8 +100,12 @@ fn discover_says_what_the_server_is() {
 #[test]
 fn a_modern_only_server_refuses_initialize_by_name() {
     let mut rig = Rig::new(builder().versions(&[Version::V2026_07_28]).build().unwrap());
-    rig.send(legacy(1, "initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "c", "version": "1"}})));
+    rig.send(legacy(
+        1,
+        "initialize",
+        json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"}}),
+    ));
     let error = rig.one();
     assert!(error["error"]["message"].as_str().unwrap().contains(LATEST), "{error}");
     rig.send(legacy(2, "ping", json!({})));

@@ -129,7 +129,11 @@ fn an_idle_server_closes_at_once_and_an_unterminated_line_still_counts() {
 /// An over-long line is refused at its bound without being stored; a flood closes the connection.
 #[test]
 fn over_long_lines_are_refused() {
-    let limits = { let mut limits = crate::limits::Limits::server(); limits.frame_bytes = 1_000; limits };
+    let limits = {
+        let mut limits = crate::limits::Limits::server();
+        limits.frame_bytes = 1_000;
+        limits
+    };
     let mut rig = Rig::new(builder().limits(limits).build().unwrap());
     rig.send_bytes(&[b'x'; 1_500]);
     rig.send_bytes(b"\n");

@@ -10,8 +10,12 @@ use super::*;
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 fn initialize(version: &str, capabilities: Value) -> Value {
-    legacy(1, "initialize", json!({"protocolVersion": version, "capabilities": capabilities,
-        "clientInfo": {"name": "c", "version": "1"}}))
+    legacy(
+        1,
+        "initialize",
+        json!({"protocolVersion": version, "capabilities": capabilities,
+        "clientInfo": {"name": "c", "version": "1"}}),
+    )
 }
 
 fn notification(method: &str, params: Value) -> Value {
@@ -139,11 +143,21 @@ fn our_ids_are_never_used_again() {
 fn notifications_are_never_answered() {
     for version in LEGACY {
         let mut rig = Rig::legacy(definition(), version, json!({"roots": {"listChanged": true}}));
-        for method in ["notifications/initialized", "notifications/cancelled", "notifications/progress",
-            "notifications/roots/list_changed", "notifications/message", "notifications/tasks/status", "x/y",
-            "tools/call", "initialize", "ping"]
-        {
-            for params in [json!({}), json!([]), json!(null), json!({"requestId": 1, "progressToken": 1, "name": "slow"})] {
+        for method in [
+            "notifications/initialized",
+            "notifications/cancelled",
+            "notifications/progress",
+            "notifications/roots/list_changed",
+            "notifications/message",
+            "notifications/tasks/status",
+            "x/y",
+            "tools/call",
+            "initialize",
+            "ping",
+        ] {
+            for params in
+                [json!({}), json!([]), json!(null), json!({"requestId": 1, "progressToken": 1, "name": "slow"})]
+            {
                 rig.send(notification(method, params));
             }
         }
@@ -271,6 +285,7 @@ fn races_are_harmless() {
         let slot = rig.invoked().slot;
         assert_eq!(rig.cancelled.pop(), Some((slot.id(), Some("late".into()))));
         rig.reply(slot, text("too late"));
+        assert!(rig.frames.is_empty());
         // Ours: the answer crosses our cancellation.
         let call = rig.server.request(rig.now, None, "roots/list", None, None).unwrap();
         rig.server.cancel_request(rig.now, call, None).unwrap();
@@ -415,7 +430,9 @@ fn extensions_have_a_first_revision() {
     let mut rig = Rig::new(made());
     rig.send(modern(1, "server/discover", json!({})));
     let extensions = &rig.one()["result"]["capabilities"]["extensions"];
-    assert!(extensions["io.modelcontextprotocol/ui"].is_object() && extensions["io.modelcontextprotocol/tasks"].is_object());
+    assert!(
+        extensions["io.modelcontextprotocol/ui"].is_object() && extensions["io.modelcontextprotocol/tasks"].is_object()
+    );
     rig.send(with_capabilities(2, "tools/call", json!({"name": "slow"}), declared));
     assert!(rig.invoked().context.client_capabilities().extension("com.example/x").is_some());
 }
@@ -427,7 +444,8 @@ fn the_client_introduces_itself_and_is_not_trusted() {
     let meta = json!({"principal": "root", "io.modelcontextprotocol/principal": "root", "user": "root",
         "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"}});
     for legacy_era in [true, false] {
-        let mut rig = if legacy_era { Rig::legacy(definition(), "2025-11-25", json!({})) } else { Rig::new(definition()) };
+        let mut rig =
+            if legacy_era { Rig::legacy(definition(), "2025-11-25", json!({})) } else { Rig::new(definition()) };
         let params = json!({"name": "slow", "principal": "root", "_meta": meta});
         rig.send(if legacy_era { legacy(1, "tools/call", params) } else { modern(1, "tools/call", params) });
         let context = rig.invoked().context;

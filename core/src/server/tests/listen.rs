@@ -12,8 +12,11 @@ fn u31_the_acknowledgement_is_the_honoured_subset() {
     let tools_only = Definition::builder("s", "1").tool(tool("a")).list_changed().build().unwrap();
     let mut rig = Rig::new(tools_only);
     for id in [json!("L-1"), json!(0)] {
-        rig.send(listen(id.clone(), json!({"toolsListChanged": true, "promptsListChanged": true,
-            "resourceSubscriptions": ["file:///a"]})));
+        rig.send(listen(
+            id.clone(),
+            json!({"toolsListChanged": true, "promptsListChanged": true,
+            "resourceSubscriptions": ["file:///a"]}),
+        ));
         assert_eq!(
             rig.one(),
             json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {
@@ -92,8 +95,12 @@ fn u35_the_end_is_graceful() {
 #[test]
 fn filters_are_checked_and_streams_bounded() {
     let mut rig = Rig::new(definition());
-    for params in [json!({}), json!({"notifications": 7}), json!({"notifications": {"toolsListChanged": 1}}),
-        json!({"notifications": {"resourceSubscriptions": "file:///a"}})] {
+    for params in [
+        json!({}),
+        json!({"notifications": 7}),
+        json!({"notifications": {"toolsListChanged": 1}}),
+        json!({"notifications": {"resourceSubscriptions": "file:///a"}}),
+    ] {
         rig.send(modern(1, "subscriptions/listen", params));
         assert_eq!(rig.one()["error"]["code"], -32602);
     }

@@ -29,7 +29,10 @@ fn sealed() -> DefinitionBuilder {
 }
 
 fn form() -> ElicitParams {
-    ElicitParams::form("Who?", json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}))
+    ElicitParams::form(
+        "Who?",
+        json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}),
+    )
 }
 
 fn ask(requests: Vec<(&str, InputRequest)>) -> Reply {
@@ -72,8 +75,12 @@ fn requests() -> Vec<(Value, Option<Reply>)> {
         ),
         (modern(13, "prompts/get", json!({"name": "greet", "arguments": {"who": "x"}})), Some(Reply::Prompt(prompt))),
         (
-            modern(14, "completion/complete", json!({"ref": {"type": "ref/prompt", "name": "greet"},
-                "argument": {"name": "who", "value": ""}})),
+            modern(
+                14,
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "greet"},
+                "argument": {"name": "who", "value": ""}}),
+            ),
             Some(Reply::Completion(Completion::new(vec!["a".to_owned()]))),
         ),
         (modern(15, "acme/do", json!({})), Some(Reply::Raw(json!({}).into()))),
@@ -86,9 +93,17 @@ fn requests() -> Vec<(Value, Option<Reply>)> {
 /// Everything that a server says in a long conversation, noise included.
 fn conversation(make: impl Fn() -> DefinitionBuilder) -> Vec<Value> {
     let mut rig = Rig::new(make().build().unwrap());
-    for line in ["nonsense", "{}", "7", "[]", r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#,
-        r#"{"jsonrpc":"2.0","id":5,"method":7}"#, r#"{"jsonrpc":"2.0","method":"notifications/unknown"}"#,
-        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#] {
+    for line in [
+        "nonsense",
+        "{}",
+        "7",
+        "[]",
+        r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","id":5,"method":7}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/unknown"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
+    ] {
         rig.send_bytes(format!("{line}\n").as_bytes());
     }
     rig.send_bytes(b"\xff\xfe\n");
@@ -130,7 +145,10 @@ fn m_base_every_frame_is_a_message_of_a_server() {
             results += 1;
             assert_eq!(members.len(), 3, "{frame}");
             assert!(id.is_string() || id.is_i64(), "{frame}");
-            assert!(["complete", "input_required"].contains(&frame["result"]["resultType"].as_str().unwrap()), "{frame}");
+            assert!(
+                ["complete", "input_required"].contains(&frame["result"]["resultType"].as_str().unwrap()),
+                "{frame}"
+            );
         } else {
             errors += 1;
             assert!(frame.get("id").is_none_or(|id| id.is_string() || id.is_i64()), "{frame}");
@@ -419,7 +437,10 @@ fn m_ver_05_missing_extensions_are_refused_by_name() {
 fn m_meta_19_malformed_trace_context_is_dropped() {
     let parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
     for (meta, expected) in [
-        (json!({"traceparent": parent, "tracestate": "a=1", "baggage": "k=v"}), [Some(parent), Some("a=1"), Some("k=v")]),
+        (
+            json!({"traceparent": parent, "tracestate": "a=1", "baggage": "k=v"}),
+            [Some(parent), Some("a=1"), Some("k=v")],
+        ),
         (json!({"traceparent": parent, "tracestate": "A=1", "baggage": "no bag"}), [Some(parent), None, None]),
         (json!({"traceparent": "00-1-2-3", "tracestate": "a=1", "baggage": 7}), [None, None, None]),
         (json!({}), [None, None, None]),

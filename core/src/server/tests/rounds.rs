@@ -45,7 +45,14 @@ fn modern_rounds_add_up() {
     rig.send(call(1, json!({"x": 1}), capabilities.clone()));
     let first = rig.invoked();
     assert_eq!(first.context.round(), 0);
-    rig.reply(first.slot, Reply::InputRequired(InputRequired { state: Some("s1".to_owned()), memo: Some(json!({"m": 1}).into()), ..ask(vec![("who", form())]) }));
+    rig.reply(
+        first.slot,
+        Reply::InputRequired(InputRequired {
+            state: Some("s1".to_owned()),
+            memo: Some(json!({"m": 1}).into()),
+            ..ask(vec![("who", form())])
+        }),
+    );
     let asked = rig.one();
     assert_eq!(asked["result"]["resultType"], "input_required");
     assert_eq!(asked["result"]["inputRequests"]["who"]["method"], "elicitation/create");
@@ -128,7 +135,8 @@ fn without_a_key_the_state_is_the_handlers() {
 fn u23_undeclared_input_is_never_asked() {
     let url = || -> InputRequest { ElicitParams::url("Visit", "https://example.com").into() };
     let sample = |tools: bool| -> InputRequest {
-        let mut params = CreateMessageParams::new(vec![SamplingMessage::user(crate::model::ContentBlock::text("?"))], 10_u32);
+        let mut params =
+            CreateMessageParams::new(vec![SamplingMessage::user(crate::model::ContentBlock::text("?"))], 10_u32);
         if tools {
             params.tools = Some(vec![tool("t")]);
         }
@@ -156,8 +164,12 @@ fn u23_undeclared_input_is_never_asked() {
 #[test]
 fn m_mrtr_only_some_requests_may_ask() {
     let mut rig = Rig::new(sealed());
-    rig.send(modern(1, "completion/complete", json!({"ref": {"type": "ref/prompt", "name": "greet"},
-        "argument": {"name": "who", "value": ""}})));
+    rig.send(modern(
+        1,
+        "completion/complete",
+        json!({"ref": {"type": "ref/prompt", "name": "greet"},
+        "argument": {"name": "who", "value": ""}}),
+    ));
     let slot = rig.invoked().slot;
     rig.reply(slot, Reply::InputRequired(ask(vec![("k", form())])));
     assert_eq!(rig.one()["error"]["code"], -32603);
@@ -165,8 +177,10 @@ fn m_mrtr_only_some_requests_may_ask() {
     let slot = rig.invoked().slot;
     rig.reply(slot, Reply::InputRequired(InputRequired::default()));
     assert_eq!(rig.one()["result"]["isError"], true);
-    for (method, params) in [("prompts/get", json!({"name": "greet", "arguments": {"who": "x"}})),
-        ("resources/read", json!({"uri": "file:///a"}))] {
+    for (method, params) in [
+        ("prompts/get", json!({"name": "greet", "arguments": {"who": "x"}})),
+        ("resources/read", json!({"uri": "file:///a"})),
+    ] {
         rig.send(with_capabilities(3, method, params, json!({"elicitation": {}})));
         let slot = rig.invoked().slot;
         rig.reply(slot, Reply::InputRequired(ask(vec![("k", form())])));
@@ -191,10 +205,13 @@ fn legacy_rounds_are_requests() {
     rig.send(legacy(1, "tools/call", json!({"name": "slow", "arguments": {"x": 1}})));
     let first = rig.invoked();
     let used = ReplySlot::from_id(first.slot.id());
-    rig.reply(first.slot, Reply::InputRequired(InputRequired {
-        state: Some("s".to_owned()),
-        ..ask(vec![("who", form()), ("roots", ListRootsParams::new().into())])
-    }));
+    rig.reply(
+        first.slot,
+        Reply::InputRequired(InputRequired {
+            state: Some("s".to_owned()),
+            ..ask(vec![("who", form()), ("roots", ListRootsParams::new().into())])
+        }),
+    );
     assert!(rig.server.reply(rig.now, used, text("again")).is_err());
     let frames = rig.take();
     assert_eq!(frames[0]["method"], "elicitation/create");

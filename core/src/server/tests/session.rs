@@ -4,8 +4,12 @@ use super::*;
 use crate::model::LoggingLevel;
 
 fn initialize(version: Value) -> Value {
-    legacy(1, "initialize", json!({"protocolVersion": version, "capabilities": {},
-        "clientInfo": {"name": "c", "version": "1"}}))
+    legacy(
+        1,
+        "initialize",
+        json!({"protocolVersion": version, "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"}}),
+    )
 }
 
 /// L-LIFE: the revision asked for if offered, else the newest legacy one; never a modern one.

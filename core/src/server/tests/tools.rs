@@ -209,8 +209,12 @@ fn completions_are_checked_and_bounded() {
     assert_eq!(completion["hasMore"], true);
     // D-14: 2024-11-05 has the method without a capability.
     let mut rig = Rig::legacy(definition(), "2024-11-05", json!({}));
-    rig.send(legacy(1, "completion/complete", json!({"ref": {"type": "ref/prompt", "name": "greet"},
-        "argument": {"name": "who", "value": ""}})));
+    rig.send(legacy(
+        1,
+        "completion/complete",
+        json!({"ref": {"type": "ref/prompt", "name": "greet"},
+        "argument": {"name": "who", "value": ""}}),
+    ));
     assert!(matches!(rig.invoked().call, Call::Complete { .. }));
 }
 

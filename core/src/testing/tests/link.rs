@@ -58,7 +58,11 @@ fn splitting_and_merging_keep_the_bytes() {
     }
     assert_eq!(carried(Link::seeded(3).merge()).len(), 1);
     assert_eq!(carried(Link::seeded(1).split(1)).len(), whole.len());
-    assert!(carried(Link::seeded(4).split(50).merge()).iter().any(|piece| piece.iter().filter(|b| **b == b'\n').count() > 1));
+    assert!(
+        carried(Link::seeded(4).split(50).merge())
+            .iter()
+            .any(|piece| piece.iter().filter(|b| **b == b'\n').count() > 1)
+    );
 }
 
 #[test]
@@ -88,7 +92,9 @@ fn faults_change_what_arrives() {
     assert_eq!(sorted, sent);
     let spoilt = carried(Link::seeded(4).spoil(2));
     assert!(spoilt.iter().zip(&sent).any(|(came, sent)| came != sent));
-    assert!(spoilt.iter().all(|frame| frame.ends_with(b"\n") && frame.iter().filter(|byte| **byte == b'\n').count() == 1));
+    assert!(
+        spoilt.iter().all(|frame| frame.ends_with(b"\n") && frame.iter().filter(|byte| **byte == b'\n').count() == 1)
+    );
     let shouted = carried(Link::new().tamper(|frame| frame.make_ascii_uppercase()));
     assert!(shouted.iter().all(|frame| frame.starts_with(b"{\"FRAME\"")));
 }

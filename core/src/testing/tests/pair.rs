@@ -113,9 +113,8 @@ fn hanging_up_ends_both_sides() {
 #[test]
 fn events_that_are_not_taken_keep_their_order() {
     let mut pair = Pair::connected(definition(), config());
-    let calls: Vec<_> = (0..3)
-        .map(|n| pair.call(Request::call_tool("echo", &raw(json!({"n": n}))), CallOptions::new()))
-        .collect();
+    let calls: Vec<_> =
+        (0..3).map(|n| pair.call(Request::call_tool("echo", &raw(json!({"n": n}))), CallOptions::new())).collect();
     pair.drive();
     for n in [0, 1, 2] {
         let invocation = pair.invocation().unwrap();

@@ -86,21 +86,25 @@ fn words_stand_for_what_a_file_cannot_know() {
 
 #[test]
 fn a_client_is_played_too() {
-    let transcript = transcript("client", None, json!([
-        {"connect": true},
-        {"out": {"jsonrpc": "2.0", "id": "$keep:probe", "method": "server/discover", "params": "$any"}},
-        {"timeout": {"in_ms": 5000, "kind": "probe"}},
-        {"in": {"jsonrpc": "2.0", "id": "$use:probe", "result": {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}}}},
-        {"connected": "2026-07-28"},
-        {"call": {"method": "x/y", "params": {"a": 1}}, "as": "c", "options": {"progress": "t", "idle_ms": 50}},
-        {"out": {"jsonrpc": "2.0", "id": "$keep:id", "method": "x/y", "params": {"a": 1, "_meta": {"$more": true, "progressToken": "t"}}}},
-        {"in": {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "t", "progress": 0.5}}},
-        {"progress": {"progressToken": "t", "progress": 0.5}, "of": "c"},
-        {"advance_ms": 50},
-        {"out": {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "$use:id", "reason": "$string"}}},
-        {"done": "c", "error": "timed_out_idle"},
-        {"idle": true}
-    ]));
+    let transcript = transcript(
+        "client",
+        None,
+        json!([
+            {"connect": true},
+            {"out": {"jsonrpc": "2.0", "id": "$keep:probe", "method": "server/discover", "params": "$any"}},
+            {"timeout": {"in_ms": 5000, "kind": "probe"}},
+            {"in": {"jsonrpc": "2.0", "id": "$use:probe", "result": {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}}}},
+            {"connected": "2026-07-28"},
+            {"call": {"method": "x/y", "params": {"a": 1}}, "as": "c", "options": {"progress": "t", "idle_ms": 50}},
+            {"out": {"jsonrpc": "2.0", "id": "$keep:id", "method": "x/y", "params": {"a": 1, "_meta": {"$more": true, "progressToken": "t"}}}},
+            {"in": {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "t", "progress": 0.5}}},
+            {"progress": {"progressToken": "t", "progress": 0.5}, "of": "c"},
+            {"advance_ms": 50},
+            {"out": {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "$use:id", "reason": "$string"}}},
+            {"done": "c", "error": "timed_out_idle"},
+            {"idle": true}
+        ]),
+    );
     for feed in Feed::ALL {
         transcript.play_client(Client::new(config()).unwrap(), feed).unwrap();
     }
@@ -108,7 +112,8 @@ fn a_client_is_played_too() {
 
 #[test]
 fn files_that_are_no_transcripts_are_refused() {
-    let file = |role: &str, steps: Value| json!({"name": "t", "about": "a", "role": role, "fixture": "f", "steps": steps});
+    let file =
+        |role: &str, steps: Value| json!({"name": "t", "about": "a", "role": role, "fixture": "f", "steps": steps});
     for (file, why) in [
         (json!({}), "missing field"),
         (file("peer", json!([])), "no role"),
@@ -135,9 +140,12 @@ fn frames_are_one_line_however_the_file_is_laid_out() {
 
 #[test]
 fn bytes_can_be_given_in_hexadecimal() {
-    play(Some("2025-11-25"), json!([
-        {"in": {"hex": "FF FE 0A"}},
-        {"out": {"jsonrpc": "2.0", "error": {"code": -32700}}}
-    ]))
+    play(
+        Some("2025-11-25"),
+        json!([
+            {"in": {"hex": "FF FE 0A"}},
+            {"out": {"jsonrpc": "2.0", "error": {"code": -32700}}}
+        ]),
+    )
     .unwrap();
 }

@@ -203,7 +203,9 @@ impl Step {
             .chain(verbs)
             .find(|(verb, allowed)| fits(verb, allowed))
             .map(|(verb, _)| (*verb).to_owned())
-            .ok_or_else(|| format!("the role has no step with {}", more.keys().cloned().collect::<Vec<_>>().join(", ")))?;
+            .ok_or_else(|| {
+                format!("the role has no step with {}", more.keys().cloned().collect::<Vec<_>>().join(", "))
+            })?;
         let value = more.remove(&verb).unwrap_or(Json::NULL);
         Ok(Self { verb, value, more })
     }

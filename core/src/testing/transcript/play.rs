@@ -95,7 +95,11 @@ impl<M: Role> Stage<M> {
         }
         let left = self.next_event().map_err(|problem| failed(transcript.steps.len() + 1, END_OF_FILE, problem))?;
         if let Some(left) = left {
-            return Err(failed(transcript.steps.len() + 1, END_OF_FILE, format!("the machine said more: {}", shown(&left))));
+            return Err(failed(
+                transcript.steps.len() + 1,
+                END_OF_FILE,
+                format!("the machine said more: {}", shown(&left)),
+            ));
         }
         Ok(self.frames)
     }

@@ -289,10 +289,13 @@ fn describe(invocation: &Invocation) -> Extra {
     match &invocation.call {
         Call::Complete { reference, argument, value, context } => {
             put("call", text("complete"));
-            put("ref", Json::from(match reference {
-                Reference::Prompt(_, name) => json!({"type": "ref/prompt", "name": name}),
-                Reference::Template(_, uri) => json!({"type": "ref/resource", "uri": uri}),
-            }));
+            put(
+                "ref",
+                Json::from(match reference {
+                    Reference::Prompt(_, name) => json!({"type": "ref/prompt", "name": name}),
+                    Reference::Template(_, uri) => json!({"type": "ref/resource", "uri": uri}),
+                }),
+            );
             put("argument", text(argument));
             put("value", text(value));
             put("context", context.clone());

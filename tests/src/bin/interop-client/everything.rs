@@ -7,7 +7,9 @@ use mcp_sansio_tokio::core::client::CallError;
 use mcp_sansio_tokio::model::{LoggingLevel, Tool};
 use serde_json::{Value, json};
 
-use crate::check::{Body, Outcome, Part, call_refused, ensure, fail, messages, only_text, part, refused, same, text, value};
+use crate::check::{
+    Body, Outcome, Part, call_refused, ensure, fail, messages, only_text, part, refused, same, text, value,
+};
 use crate::peer::{Peer, ROOTS};
 
 /// One of the tools that it adds when it knows the client.
@@ -118,7 +120,8 @@ async fn progress(client: &Client) -> Outcome {
 
 async fn cancellation(client: &Client) -> Outcome {
     let whole = Duration::from_secs(1);
-    let (call, mut reports) = client.call_tool(SLOW, json!({"duration": whole.as_secs(), "steps": 2})).progress_stream();
+    let (call, mut reports) =
+        client.call_tool(SLOW, json!({"duration": whole.as_secs(), "steps": 2})).progress_stream();
     let call = call.send()?;
     ensure(reports.next().await.is_some(), "the call ended before its first progress")?;
     call.cancel(Some("enough"));

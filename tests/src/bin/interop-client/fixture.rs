@@ -8,7 +8,9 @@ use mcp_sansio_tokio::model::{CallToolResult, LoggingLevel, ResourceUpdatedParam
 use mcp_sansio_tokio::spec::Era;
 use serde_json::{Value, json};
 
-use crate::check::{Body, Outcome, Part, call_refused, ensure, fail, messages, only_text, part, refused, same, text, value};
+use crate::check::{
+    Body, Outcome, Part, call_refused, ensure, fail, messages, only_text, part, refused, same, text, value,
+};
 use crate::peer::{Peer, ROOTS};
 
 const REAL_TOOLS: [&str; 10] = [
@@ -81,8 +83,15 @@ async fn lists(client: &Client) -> Outcome {
 }
 
 async fn calls(client: &Client) -> Outcome {
-    let samples =
-        ["plain", "grüße 🦀 日本", "two\nlines\r\n", "sep\u{2028}para\u{2029}", "\"quoted\" \\ \u{0}", "", "{\"a\": 1}"];
+    let samples = [
+        "plain",
+        "grüße 🦀 日本",
+        "two\nlines\r\n",
+        "sep\u{2028}para\u{2029}",
+        "\"quoted\" \\ \u{0}",
+        "",
+        "{\"a\": 1}",
+    ];
     for sample in samples {
         same("echo", text(client.call_tool("echo", json!({"text": sample}))).await?, sample)?;
     }

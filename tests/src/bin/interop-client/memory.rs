@@ -4,7 +4,9 @@ use mcp_sansio_tokio::client::{Client, Prepared};
 use mcp_sansio_tokio::model::CallToolResult;
 use serde_json::{Value, json};
 
-use crate::check::{Body, Outcome, call_refused, cannot, ensure, fail, only_text, part, refused, same, structured, text};
+use crate::check::{
+    Body, Outcome, call_refused, cannot, ensure, fail, only_text, part, refused, same, structured, text,
+};
 use crate::peer::Peer;
 
 const GRAPH: &str = "memory://knowledge-graph";

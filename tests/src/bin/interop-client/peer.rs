@@ -156,11 +156,8 @@ fn host(task: &Task, cell: &str, ground: &Ground, asked: &Arc<Mutex<Asked>>) -> 
         .on_form(move |form, _| {
             let mut asked = lock(&forms);
             asked.forms.push(form);
-            let answer = if asked.decline {
-                ElicitResult::decline()
-            } else {
-                ElicitResult::accept(form_answer.clone())
-            };
+            let answer =
+                if asked.decline { ElicitResult::decline() } else { ElicitResult::accept(form_answer.clone()) };
             std::future::ready(answer)
         })
         .on_sample(move |params, _| {

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
 use mcp_sansio_tokio::serve_stdio;
-use mcp_sansio_tokio::spec::{Era, Version};
 use mcp_sansio_tokio::server::{BuiltServer, Server};
+use mcp_sansio_tokio::spec::{Era, Version};
 
 const PAGE: usize = 50;
 

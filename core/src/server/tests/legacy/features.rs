@@ -56,7 +56,8 @@ fn what_is_not_offered_is_not_there() {
     for version in LEGACY {
         let bare = Definition::builder("s", "1").tool(tool("t")).early_log_level(LoggingLevel::Debug).build().unwrap();
         let mut rig = Rig::legacy(bare, version, json!({}));
-        let reference = json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who", "value": ""}});
+        let reference =
+            json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who", "value": ""}});
         for (method, params) in [
             ("prompts/list", json!({})),
             ("prompts/get", json!({"name": "greet"})),
@@ -73,9 +74,12 @@ fn what_is_not_offered_is_not_there() {
         rig.send(legacy(1, "completion/complete", reference));
         let expected = if version == "2024-11-05" { -32602 } else { -32601 };
         assert_eq!(rig.one()["error"]["code"], expected);
-        for event in [Event::ToolsListChanged, Event::PromptsListChanged, Event::ResourcesListChanged,
-            Event::ResourceUpdated { uri: "file:///a".into() }]
-        {
+        for event in [
+            Event::ToolsListChanged,
+            Event::PromptsListChanged,
+            Event::ResourcesListChanged,
+            Event::ResourceUpdated { uri: "file:///a".into() },
+        ] {
             assert!(published(&mut rig, &event).is_empty());
         }
         assert_eq!(rig.server.log(rig.now, None, &line(LoggingLevel::Emergency)).unwrap(), Sent::NotWanted);
@@ -214,9 +218,13 @@ fn results_keep_their_promise() {
 fn calls_are_checked_first() {
     for version in LEGACY {
         let mut rig = Rig::legacy(definition(), version, json!({}));
-        for params in [json!({"name": "none"}), json!({}), json!({"name": 7}), json!({"name": "add", "arguments": [1]}),
-            json!({"name": "add", "arguments": "x"})]
-        {
+        for params in [
+            json!({"name": "none"}),
+            json!({}),
+            json!({"name": 7}),
+            json!({"name": "add", "arguments": [1]}),
+            json!({"name": "add", "arguments": "x"}),
+        ] {
             rig.send(legacy(1, "tools/call", params));
             assert_eq!(rig.one()["error"]["code"], -32602);
         }
@@ -295,7 +303,8 @@ fn bytes_go_out_as_base64() {
     for version in LEGACY {
         let mut rig = Rig::legacy(definition(), version, json!({}));
         let contents = ReadResourceResult::new(vec![ResourceContents::blob("file:///a", "x/y", [0xfb, 0xff])]);
-        let answer = reply_to(&mut rig, legacy(1, "resources/read", json!({"uri": "file:///a"})), Reply::Resource(contents));
+        let answer =
+            reply_to(&mut rig, legacy(1, "resources/read", json!({"uri": "file:///a"})), Reply::Resource(contents));
         assert_eq!(answer["result"]["contents"], json!([{"uri": "file:///a", "mimeType": "x/y", "blob": "+/8="}]));
         let messages = vec![
             PromptMessage::user(ContentBlock::image([0xfb, 0xff], "image/png")),
@@ -317,9 +326,13 @@ fn bytes_go_out_as_base64() {
 fn prompts_are_checked_first() {
     for version in LEGACY {
         let mut rig = Rig::legacy(definition(), version, json!({}));
-        for params in [json!({"name": "none"}), json!({}), json!({"name": "greet"}), json!({"name": "greet", "arguments": {}}),
-            json!({"name": "greet", "arguments": {"who": 1}})]
-        {
+        for params in [
+            json!({"name": "none"}),
+            json!({}),
+            json!({"name": "greet"}),
+            json!({"name": "greet", "arguments": {}}),
+            json!({"name": "greet", "arguments": {"who": 1}}),
+        ] {
             rig.send(legacy(1, "prompts/get", params));
             assert_eq!(rig.one()["error"]["code"], -32602);
         }
@@ -333,7 +346,9 @@ fn prompts_are_checked_first() {
 /// L-LOG-02, L-LOG-03, L-LOG-04, D-13: a session sets its own level; before that the definition decides.
 #[test]
 fn levels_are_each_sessions_own() {
-    for (least, name) in LoggingLevel::ALL.iter().zip(["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]) {
+    for (least, name) in
+        LoggingLevel::ALL.iter().zip(["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"])
+    {
         let mut rig = Rig::legacy(definition(), "2025-11-25", json!({}));
         let mut other = Rig::legacy(definition(), "2025-11-25", json!({}));
         rig.send(legacy(1, "logging/setLevel", json!({"level": name})));
@@ -375,9 +390,8 @@ fn log_lines_are_bounded() {
     limits.output_bytes = 500;
     let loud = builder().limits(limits).early_log_level(LoggingLevel::Debug).build().unwrap();
     let mut rig = Rig::legacy(loud, "2025-11-25", json!({}));
-    let sent = (0..1_000).take_while(|_| {
-        rig.server.log(rig.now, None, &line(LoggingLevel::Emergency)).unwrap() == Sent::Yes
-    });
+    let sent =
+        (0..1_000).take_while(|_| rig.server.log(rig.now, None, &line(LoggingLevel::Emergency)).unwrap() == Sent::Yes);
     let sent = sent.count();
     assert!((5..20).contains(&sent), "{sent}");
     assert_eq!(rig.server.log(rig.now, None, &line(LoggingLevel::Emergency)).unwrap(), Sent::Full);
@@ -390,13 +404,25 @@ fn log_lines_are_bounded() {
 /// has it without a capability.
 #[test]
 fn completion_of_every_revision() {
-    let ask = |name: &str, argument: &str| legacy(1, "completion/complete",
-        json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": argument, "value": "x"}}));
+    let ask = |name: &str, argument: &str| {
+        legacy(
+            1,
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": argument, "value": "x"}}),
+        )
+    };
     for version in LEGACY {
         let mut rig = Rig::legacy(definition(), version, json!({}));
-        for wrong in [ask("none", "who"), ask("greet", "none"), legacy(1, "completion/complete", json!({})),
-            legacy(1, "completion/complete", json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who"}}))]
-        {
+        for wrong in [
+            ask("none", "who"),
+            ask("greet", "none"),
+            legacy(1, "completion/complete", json!({})),
+            legacy(
+                1,
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "who"}}),
+            ),
+        ] {
             rig.send(wrong);
             assert_eq!(rig.one()["error"]["code"], -32602);
         }
@@ -419,7 +445,11 @@ fn cursors_are_stable() {
         let params = cursor.map_or(json!({}), |cursor| json!({"cursor": cursor}));
         rig.send(if version == LATEST { modern(1, "tools/list", params) } else { legacy(1, "tools/list", params) });
         let answer = rig.one();
-        (answer["result"]["tools"].clone(), answer["result"]["nextCursor"].as_str().map(str::to_owned), answer["error"]["code"].clone())
+        (
+            answer["result"]["tools"].clone(),
+            answer["result"]["nextCursor"].as_str().map(str::to_owned),
+            answer["error"]["code"].clone(),
+        )
     };
     let mut pages = Vec::new();
     for version in ["2025-06-18", "2025-11-25", LATEST] {
@@ -439,7 +469,8 @@ fn cursors_are_stable() {
         pages.push((first, second, cursor));
     }
     assert!(pages.windows(2).all(|pair| pair[0] == pair[1]));
-    let mut rig = Rig::legacy(Definition::builder("s", "1").dynamic(List::Tools).build().unwrap(), "2025-11-25", json!({}));
+    let mut rig =
+        Rig::legacy(Definition::builder("s", "1").dynamic(List::Tools).build().unwrap(), "2025-11-25", json!({}));
     rig.send(legacy(1, "tools/list", json!({"cursor": ""})));
     assert!(matches!(rig.invoked().call, Call::List { cursor: Some(cursor), .. } if cursor.is_empty()));
 }

@@ -159,8 +159,15 @@ fn m_cache_01_08_12_hints_are_stated() {
 #[test]
 fn m_tool_08_m_js_13_input_schemas() {
     let with = |schema: Json| plain().tool(Tool::new("t").input_schema(schema)).build();
-    for wrong in ["null", "true", "7", "[]", r#"{"type":"array"}"#, r#"{"type":["object"]}"#, r#"{"type":"object","required":1}"#]
-    {
+    for wrong in [
+        "null",
+        "true",
+        "7",
+        "[]",
+        r#"{"type":"array"}"#,
+        r#"{"type":["object"]}"#,
+        r#"{"type":"object","required":1}"#,
+    ] {
         assert!(with(Json::from_text(wrong).unwrap()).is_err(), "{wrong}");
     }
     let text = concat!(
@@ -211,7 +218,8 @@ fn m_tool_20_structured_content_is_any_value() {
 /// M-RES-07, M-RES-08, M-RES-13: addresses of resources are URIs: refused in a definition, not found in a request.
 #[test]
 fn m_res_07_13_addresses_are_uris() {
-    for wrong in ["", "a", "/a", "1a:b", "a b:c", ":x", "a:b c", "a:<b>", "a:b\n", "a:b%2", "a:b%zz", "a:\\b", "a_b:c"] {
+    for wrong in ["", "a", "/a", "1a:b", "a b:c", ":x", "a:b c", "a:<b>", "a:b\n", "a:b%2", "a:b%zz", "a:\\b", "a_b:c"]
+    {
         assert!(plain().resource(Resource::new("r", wrong)).build().is_err(), "{wrong:?}");
         assert!(plain().list_only_resource(Resource::new("r", wrong)).build().is_err(), "{wrong:?}");
         let mut rig = Rig::new(plain().read_any().build().unwrap());
@@ -269,8 +277,11 @@ fn m_res_09_m_prompt_08_m_comp_02_failures_are_internal_errors() {
     for (method, params) in [
         ("resources/read", json!({"uri": "file:///a"})),
         ("prompts/get", json!({"name": "greet", "arguments": {"who": "x"}})),
-        ("completion/complete", json!({"ref": {"type": "ref/resource", "uri": "item://{id}"},
-            "argument": {"name": "id", "value": "x"}})),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/resource", "uri": "item://{id}"},
+            "argument": {"name": "id", "value": "x"}}),
+        ),
     ] {
         rig.send(modern(1, method, params));
         let slot = rig.invoked().slot;
@@ -305,7 +316,10 @@ fn m_prompt_05_06_07_contents_are_whole() {
     rig.send(modern(1, "resources/read", json!({"uri": "file:///a"})));
     let slot = rig.invoked().slot;
     rig.reply(slot, Reply::Resource(ReadResourceResult::blob("file:///a", "image/png", [0, 255])));
-    assert_eq!(rig.one()["result"]["contents"][0], json!({"uri": "file:///a", "mimeType": "image/png", "blob": "AP8="}));
+    assert_eq!(
+        rig.one()["result"]["contents"][0],
+        json!({"uri": "file:///a", "mimeType": "image/png", "blob": "AP8="})
+    );
 }
 
 /// M-COMP-07: a template is referred to as it is listed, or by an address that it matches; what is filled in already
@@ -314,8 +328,12 @@ fn m_prompt_05_06_07_contents_are_whole() {
 fn m_comp_07_references_and_context() {
     let mut rig = Rig::new(definition());
     for uri in ["item://{id}", "item://5"] {
-        rig.send(modern(1, "completion/complete", json!({"ref": {"type": "ref/resource", "uri": uri},
-            "argument": {"name": "id", "value": "x"}, "context": {"arguments": {"other": "y"}}})));
+        rig.send(modern(
+            1,
+            "completion/complete",
+            json!({"ref": {"type": "ref/resource", "uri": uri},
+            "argument": {"name": "id", "value": "x"}, "context": {"arguments": {"other": "y"}}}),
+        ));
         let invocation = rig.invoked();
         let Call::Complete { reference, argument, value, context } = invocation.call else { panic!("{uri}") };
         assert_eq!(reference, Reference::Template(Some(0), "item://{id}".into()));
@@ -323,10 +341,18 @@ fn m_comp_07_references_and_context() {
         rig.reply(invocation.slot, Reply::Completion(Completion::new(Vec::new())));
         rig.take();
     }
-    rig.send(modern(1, "completion/complete", json!({"ref": {"type": "ref/resource", "uri": "none://5"},
-        "argument": {"name": "id", "value": "x"}})));
+    rig.send(modern(
+        1,
+        "completion/complete",
+        json!({"ref": {"type": "ref/resource", "uri": "none://5"},
+        "argument": {"name": "id", "value": "x"}}),
+    ));
     assert_eq!(rig.one()["error"]["code"], -32_602);
-    rig.send(modern(1, "completion/complete", json!({"ref": {"type": "ref/resource", "uri": "item://5"},
-        "argument": {"name": "id", "value": "x"}, "context": {"arguments": {"other": 7}}})));
+    rig.send(modern(
+        1,
+        "completion/complete",
+        json!({"ref": {"type": "ref/resource", "uri": "item://5"},
+        "argument": {"name": "id", "value": "x"}, "context": {"arguments": {"other": 7}}}),
+    ));
     assert_eq!(rig.one()["error"]["code"], -32_602);
 }

@@ -48,7 +48,10 @@ fn m_mrtr_05_06_wrong_questions_are_not_asked() {
         vec![("a", ElicitParams::url("m", "not a url").into())],
         vec![("a", ElicitParams::url("m", "").into())],
         vec![("a", sample(vec![SamplingMessage::user(vec![tool_result("x")])]).into())],
-        vec![("a", sample(vec![SamplingMessage::assistant(vec![tool_use("x")]), SamplingMessage::user(text_block())]).into())],
+        vec![(
+            "a",
+            sample(vec![SamplingMessage::assistant(vec![tool_use("x")]), SamplingMessage::user(text_block())]).into(),
+        )],
         vec![(
             "a",
             sample(vec![
@@ -64,10 +67,8 @@ fn m_mrtr_05_06_wrong_questions_are_not_asked() {
         assert!(answer["result"].get("inputRequests").is_none());
         assert!(said.iter().any(|said| said.kind == DiagnosticKind::Output), "{number}");
     }
-    let balanced = sample(vec![
-        SamplingMessage::assistant(vec![tool_use("x")]),
-        SamplingMessage::user(vec![tool_result("x")]),
-    ]);
+    let balanced =
+        sample(vec![SamplingMessage::assistant(vec![tool_use("x")]), SamplingMessage::user(vec![tool_result("x")])]);
     let (answer, _) = asked(everything(), vec![("a", balanced.into())]);
     assert_eq!(answer["result"]["resultType"], "input_required");
 }
