@@ -13,6 +13,7 @@ use mcp_sansio::model::{
     ElicitResult, Implementation, InputRequest, ListRootsParams, ListRootsResult, LoggingLevel, Root, SamplingMessage,
     SubscriptionFilter, Tool,
 };
+use mcp_sansio::server::request_state::SealKeys;
 use mcp_sansio::server::{
     Action as ServerAction, Definition, DefinitionBuilder, Event, InputRequired, Invocation, List, LogMessage,
     Notified, Progress, Reply, Server,
@@ -48,7 +49,7 @@ fn open(builder: DefinitionBuilder) -> Definition {
 
 fn backend(versions: &[Version]) -> Definition {
     let backend = Definition::builder("backend", "1.0.0").versions(versions).tool(Tool::new("slow"));
-    backend.subscriptions().list_changed().logging().hand_over_unknown().build().unwrap()
+    backend.subscriptions().list_changed().logging().hand_over_unknown().seal(SealKeys::new([5; 32])).build().unwrap()
 }
 
 const LEGACY: Version = Version::V2025_11_25;
@@ -177,7 +178,8 @@ fn errors<B: Bridge>(chain: &mut Chain<B>) {
     let data = Json::from_text(r#"{"n":18446744073709551617,"s":"\u00e9"}"#).unwrap();
     for code in [-32603, -32002, -32042, 7] {
         let error = ErrorObject::new(ErrorCode(code), "quota\n\"x\"").with_data(data.clone());
-        let (call, invocation) = slow(chain);
+        let call = call(chain, "acme/fail", "{}", CallOptions::new());
+        let invocation = chain.backend.invocation().unwrap();
         answer(chain, invocation, Reply::Error(error.clone()));
         let Err(CallError::Remote(received)) = chain.host.done(call).unwrap() else { panic!() };
         assert_eq!((received.code, &received.message), (error.code, &error.message));

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use thiserror::Error;
 
 use super::members::{Field, Members, MetaField, Shape, Span};
-use super::scan::{Fault, Scanner};
+use super::scan::{Fault, Scanner, is_plain};
 use crate::ids::RequestId;
 use crate::json::Json;
 use crate::spec::Method;
@@ -105,8 +105,12 @@ pub enum InvalidFrame {
 /// # Errors
 /// [`InvalidFrame`], for anything that is not exactly one message (or a batch, whose messages are decoded later).
 pub fn decode(frame: &Bytes, depth: usize) -> Result<Message, InvalidFrame> {
+    if is_plain(frame) { decode_as::<true>(frame, depth) } else { decode_as::<false>(frame, depth) }
+}
+
+fn decode_as<const PLAIN: bool>(frame: &Bytes, depth: usize) -> Result<Message, InvalidFrame> {
     let fault = fault(depth);
-    let scanner = Scanner::new(frame, depth).map_err(fault)?;
+    let scanner = Scanner::<PLAIN>::new(frame, depth).map_err(fault)?;
     match scanner.peek() {
         Some(b'{') => Envelope::read(frame, scanner).map_err(fault)?.classify(),
         Some(b'[') => batch(frame, scanner).map_err(fault),
@@ -121,7 +125,7 @@ pub fn decode(frame: &Bytes, depth: usize) -> Result<Message, InvalidFrame> {
 pub(super) fn members_of(text: Bytes, depth: usize) -> Result<Members, InvalidFrame> {
     let fault = fault(depth);
     let mut members = Members::absent(text.clone());
-    let mut scanner = Scanner::new(&text, depth).map_err(fault)?;
+    let mut scanner = Scanner::<false>::new(&text, depth).map_err(fault)?;
     read_members(&mut scanner, &mut members).and_then(|()| scanner.end()).map_err(fault)?;
     Ok(members)
 }
@@ -134,12 +138,12 @@ const fn fault(limit: usize) -> impl Fn(Fault) -> InvalidFrame + Copy {
     }
 }
 
-fn single(mut scanner: Scanner<'_>) -> Result<(), Fault> {
+fn single<const PLAIN: bool>(mut scanner: Scanner<'_, PLAIN>) -> Result<(), Fault> {
     scanner.value()?;
     scanner.end()
 }
 
-fn batch(frame: &Bytes, mut scanner: Scanner<'_>) -> Result<Message, Fault> {
+fn batch<const PLAIN: bool>(frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<Message, Fault> {
     let mut parts = Vec::new();
     scanner.enter()?;
     while scanner.next_item(parts.is_empty(), b']')? {
@@ -148,14 +152,15 @@ fn batch(frame: &Bytes, mut scanner: Scanner<'_>) -> Result<Message, Fault> {
     scanner.end().map(|()| Message::Batch(parts))
 }
 
-#[derive(Default)]
 enum Id {
-    #[default]
     Absent,
     Null,
     Invalid,
     Valid(RequestId),
 }
+
+/// The members of a message.
+pub(super) const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /// What stands in a message, before anyone asks whether it may.
 struct Envelope {
@@ -171,7 +176,7 @@ struct Envelope {
 }
 
 impl Envelope {
-    fn read(frame: &Bytes, mut scanner: Scanner<'_>) -> Result<Self, Fault> {
+    fn read<const PLAIN: bool>(frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<Self, Fault> {
         let mut envelope = Self {
             version: false,
             id: Id::Absent,
@@ -185,7 +190,7 @@ impl Envelope {
         let mut seen = 0_u8;
         while let Some(name) = scanner.next_key(seen == 0)? {
             // The high bit stands for any member that is not ours: those may stand twice.
-            let bit = envelope.member(frame, &mut scanner, &name)?;
+            let bit = envelope.member(frame, &mut scanner, name)?;
             if seen & bit & !OTHER != 0 {
                 // Two readers that each take another one of the two would disagree about the message.
                 envelope.wrong = envelope.wrong.or(Some("a member of the message stands twice"));
@@ -197,7 +202,13 @@ impl Envelope {
     }
 
     /// Reads one member, and answers with its bit.
-    fn member(&mut self, frame: &Bytes, scanner: &mut Scanner<'_>, name: &[u8]) -> Result<u8, Fault> {
+    #[inline]
+    fn member<const PLAIN: bool>(
+        &mut self,
+        frame: &Bytes,
+        scanner: &mut Scanner<'_, PLAIN>,
+        name: &[u8],
+    ) -> Result<u8, Fault> {
         Ok(match name {
             b"jsonrpc" => {
                 self.version = scanner.value()?.bytes(frame) == b"\"2.0\"";
@@ -272,7 +283,7 @@ impl Envelope {
 const OTHER: u8 = 128;
 
 /// Reads the value of `params` or `result`, of whatever type.
-fn read_members(scanner: &mut Scanner<'_>, members: &mut Members) -> Result<(), Fault> {
+fn read_members<const PLAIN: bool>(scanner: &mut Scanner<'_, PLAIN>, members: &mut Members) -> Result<(), Fault> {
     let start = scanner.position();
     (members.shape, members.whole) = read_object(scanner, members, |scanner, members, name| {
         let field = Field::parse(name);
@@ -299,10 +310,11 @@ fn read_members(scanner: &mut Scanner<'_>, members: &mut Members) -> Result<(), 
 }
 
 /// Reads an object member by member; any other type but `null` is noted as such and read past.
-fn read_object(
-    scanner: &mut Scanner<'_>,
+#[inline]
+fn read_object<const PLAIN: bool>(
+    scanner: &mut Scanner<'_, PLAIN>,
     members: &mut Members,
-    mut member: impl FnMut(&mut Scanner<'_>, &mut Members, &[u8]) -> Result<(), Fault>,
+    mut member: impl FnMut(&mut Scanner<'_, PLAIN>, &mut Members, &[u8]) -> Result<(), Fault>,
 ) -> Result<(Shape, Span), Fault> {
     let start = scanner.position();
     match scanner.peek() {
@@ -311,7 +323,7 @@ fn read_object(
             let mut first = true;
             while let Some(name) = scanner.next_key(first)? {
                 first = false;
-                member(scanner, members, &name)?;
+                member(scanner, members, name)?;
             }
             Ok((Shape::Object, Span::new(start, scanner.position())))
         }

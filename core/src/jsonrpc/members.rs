@@ -57,6 +57,8 @@ macro_rules! fields {
         pub(crate) enum $name { $($variant,)* }
 
         impl $name {
+            const ALL: &[Self] = &[$(Self::$variant,)*];
+
             pub(super) fn parse(name: &[u8]) -> Option<Self> {
                 $(if name == $text.as_bytes() { return Some(Self::$variant); })*
                 None
@@ -129,38 +131,39 @@ fields! {
     }
 }
 
-/// The name of a span.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
-    Field(Field),
-    Meta(MetaField),
+/// The static spelling of a name that a decoder looks for, in whatever place.
+pub(super) fn known_name(name: &str) -> Option<&'static [u8]> {
+    let fields = Field::ALL.iter().map(|field| field.name()).chain(MetaField::ALL.iter().map(|field| field.name()));
+    fields.chain(super::decode::ENVELOPE).find(|known| *known == name).map(str::as_bytes)
 }
+
+/// The name of a span: the number of a [`Field`], or of a [`MetaField`] after all fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Name(u8);
+
+const _: () = assert!(Field::ALL.len() + MetaField::ALL.len() <= 64, "a name is a bit of a word");
 
 impl Name {
     const fn bit(self) -> u64 {
-        match self {
-            Self::Field(field) => 1 << (field as u32),
-            Self::Meta(field) => 1 << (63 - field as u32),
-        }
+        1 << self.0
     }
 
-    const fn text(self) -> &'static str {
-        match self {
-            Self::Field(field) => field.name(),
-            Self::Meta(field) => field.name(),
-        }
+    fn text(self) -> &'static str {
+        let number = usize::from(self.0);
+        let meta = || MetaField::ALL.get(number.checked_sub(Field::ALL.len())?);
+        Field::ALL.get(number).map(|field| field.name()).or_else(|| meta().map(|field| field.name())).unwrap_or_default()
     }
 }
 
 impl From<Field> for Name {
     fn from(field: Field) -> Self {
-        Self::Field(field)
+        Self(field as u8)
     }
 }
 
 impl From<MetaField> for Name {
     fn from(field: MetaField) -> Self {
-        Self::Meta(field)
+        Self(field as u8 + Field::ALL.len() as u8)
     }
 }
 
@@ -173,10 +176,11 @@ pub(super) enum Shape {
 }
 
 /// Spans that are kept without an allocation: more than any message that the specification shows has.
-const INLINE: usize = 8;
+const INLINE: usize = 7;
 
 /// The members of `params` or `result` of one frame.
 #[derive(Clone, Debug)]
+#[expect(clippy::box_collection, reason = "members are moved often, and hardly ever have more")]
 pub struct Members {
     frame: Bytes,
     pub(super) shape: Shape,
@@ -189,7 +193,7 @@ pub struct Members {
     len: u8,
     names: [Name; INLINE],
     spans: [Span; INLINE],
-    more: Vec<(Name, Span)>,
+    more: Option<Box<Vec<(Name, Span)>>>,
 }
 
 /// A member that is missing or of another type than the method wants.
@@ -224,9 +228,9 @@ impl Members {
             twice: None,
             noted: 0,
             len: 0,
-            names: [Name::Field(Field::Meta); INLINE],
+            names: [Name(0); INLINE],
             spans: [Span::default(); INLINE],
-            more: Vec::new(),
+            more: None,
         }
     }
 
@@ -249,7 +253,7 @@ impl Members {
                 (*place, *at) = (name, span);
                 self.len += 1;
             }
-            _ => self.more.push((name, span)),
+            _ => self.more.get_or_insert_default().push((name, span)),
         }
     }
 
@@ -260,7 +264,7 @@ impl Members {
         }
         match self.names.iter().take(usize::from(self.len)).position(|known| *known == name) {
             Some(at) => self.spans.get(at).copied(),
-            None => self.more.iter().find_map(|(known, span)| (*known == name).then_some(*span)),
+            None => self.more.iter().flat_map(|more| more.iter()).find_map(|(known, span)| (*known == name).then_some(*span)),
         }
     }
 

@@ -9,13 +9,11 @@
 //!
 //! Nesting costs no stack, so that no bound can be set too high for it.
 //!
-//! One vector loop over the whole text comes first ([`Scanner::new`]). It proves most texts UTF-8, and it tells
-//! which are *plain*: printable ASCII without a backslash, as nearly every compact frame is. In a plain text a
-//! string ends at the next quote, which is a cheaper thing to look for.
+//! One vector loop over the whole text comes first ([`is_plain`]). It proves most texts UTF-8, and it tells which are
+//! *plain*: printable ASCII without a backslash, as nearly every compact frame is. In a plain text a string ends at
+//! the next quote and white space is a space, so that there is less to look for: `Scanner<true>` reads those.
 
-use std::borrow::Cow;
-
-use super::members::Span;
+use super::members::{Span, known_name};
 
 /// Why a text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,24 +27,21 @@ pub(super) enum Fault {
 }
 
 /// A place in a text, between tokens.
-pub(super) struct Scanner<'t> {
+pub(super) struct Scanner<'t, const PLAIN: bool> {
     text: &'t [u8],
-    /// Printable ASCII without a backslash.
-    plain: bool,
     at: usize,
     /// Arrays and objects that are open.
     depth: usize,
     limit: usize,
 }
 
-impl<'t> Scanner<'t> {
+impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
     /// Starts at the first value of `text`, which may nest `limit` levels deep.
     pub(super) fn new(text: &'t [u8], limit: usize) -> Result<Self, Fault> {
-        let plain = is_plain(text);
-        if !plain && std::str::from_utf8(text).is_err() {
+        if !PLAIN && std::str::from_utf8(text).is_err() {
             return Err(Fault::NotUtf8);
         }
-        let mut scanner = Self { text, plain, at: 0, depth: 0, limit };
+        let mut scanner = Self { text, at: 0, depth: 0, limit };
         scanner.skip_blank();
         Ok(scanner)
     }
@@ -85,7 +80,7 @@ impl<'t> Scanner<'t> {
 
     /// The key of the next member of the object that we are in, whose value is then to be read; `None`, and out of
     /// the object, after the last one. `first` says that nothing of the object was read.
-    pub(super) fn next_key(&mut self, first: bool) -> Result<Option<Cow<'t, [u8]>>, Fault> {
+    pub(super) fn next_key(&mut self, first: bool) -> Result<Option<&'t [u8]>, Fault> {
         if self.next_item(first, b'}')? { self.key().map(Some) } else { Ok(None) }
     }
 
@@ -210,18 +205,19 @@ impl<'t> Scanner<'t> {
         if self.at > start { Ok(()) } else { Err(Fault::Syntax) }
     }
 
-    /// The key of a member, its colon, and the white space around it. A key with half a surrogate pair has no name,
-    /// and so is like none that we know.
-    fn key(&mut self) -> Result<Cow<'t, [u8]>, Fault> {
+    /// The key of a member, its colon, and the white space around it. A key with escapes reads as what it means if it
+    /// means a name that we know, or else as a name that nobody knows.
+    #[inline]
+    fn key(&mut self) -> Result<&'t [u8], Fault> {
         let start = self.at;
         if self.peek() != Some(b'"') {
             return Err(Fault::Syntax);
         }
         let name = if self.string()? {
             let token = self.text.get(start..self.at).unwrap_or_default();
-            Cow::Owned(serde_json::from_slice::<String>(token).unwrap_or_default().into_bytes())
+            serde_json::from_slice::<String>(token).ok().and_then(|name| known_name(&name)).unwrap_or_default()
         } else {
-            Cow::Borrowed(self.text.get(start + 1..self.at - 1).unwrap_or_default())
+            self.text.get(start + 1..self.at - 1).unwrap_or_default()
         };
         self.skip_blank();
         if self.peek() != Some(b':') {
@@ -233,10 +229,11 @@ impl<'t> Scanner<'t> {
     }
 
     /// A string, whose quote is next. Answers whether it has escapes.
+    #[inline]
     fn string(&mut self) -> Result<bool, Fault> {
         let mut escaped = false;
         self.at += 1;
-        if self.plain {
+        if PLAIN {
             self.at = quote(self.text, self.at) + 1;
             return if self.at > self.text.len() { Err(Fault::Syntax) } else { Ok(false) };
         }
@@ -271,17 +268,18 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
+    #[inline]
     fn skip_blank(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        while self.peek().is_some_and(|byte| byte == b' ' || !PLAIN && matches!(byte, b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 }
 
 /// Whether a text is printable ASCII without a backslash. Without branches, so that it becomes a vector loop.
-fn is_plain(text: &[u8]) -> bool {
-    let odd = |byte: &u8| u8::from(*byte < 0x20) | (*byte & 0x80) | u8::from(*byte == b'\\');
-    text.iter().fold(0, |found, byte| found | odd(byte)) == 0
+pub(super) fn is_plain(text: &[u8]) -> bool {
+    let odd = |byte: u8| (byte.wrapping_sub(0x20) | byte) & 0x80 | u8::from(byte == b'\\');
+    text.iter().fold(0, |found, byte| found | odd(*byte)) == 0
 }
 
 const ONES: u64 = u64::from_le_bytes([1; 8]);

@@ -169,7 +169,7 @@ impl Pair {
             if self.work() {
                 continue;
             }
-            if self.up.poll_timeout().or(self.down.poll_timeout()).is_none() {
+            if self.up.poll_timeout().or_else(|| self.down.poll_timeout()).is_none() {
                 return;
             }
             // A deadline that comes on the way comes first.

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 /// A JSON value, taken apart as far as comparing needs.
 #[derive(Clone, Debug)]
 pub(super) enum Tree {
-    Object(BTreeMap<String, Tree>),
-    Array(Vec<Tree>),
+    Object(BTreeMap<String, Self>),
+    Array(Vec<Self>),
     Text(String),
     Number(String),
     /// `true`, `false`, `null`.

@@ -124,7 +124,7 @@ impl Rig {
     fn operate(&mut self, choices: &mut Choices<'_>) {
         let slot = |rig: &Self, choices: &mut Choices<'_>| {
             let place = choices.below(rig.slots.len() + 1);
-            rig.slots.get(place).map_or(SlotId::from_u64(u64::from(choices.byte())), |(slot, _)| *slot)
+            rig.slots.get(place).map_or_else(|| SlotId::from_u64(u64::from(choices.byte())), |(slot, _)| *slot)
         };
         match choices.below(16) {
             0..=5 => self.frame(choices),

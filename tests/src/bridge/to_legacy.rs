@@ -247,7 +247,7 @@ impl ToLegacy {
     }
 
     /// Progress goes under the token of the request that waits now.
-    fn progress(&mut self, now: Now, call: CallId, raw: &Json, host: &mut Server) {
+    fn progress(&self, now: Now, call: CallId, raw: &Json, host: &mut Server) {
         let waiting = self.calls.get(&call).and_then(|forward| forward.waiting.as_ref());
         let Some(token) = waiting.and_then(|(_, context)| context.progress_token()) else { return };
         let mut params: Extra = raw.parse().unwrap_or_default();
@@ -285,7 +285,7 @@ impl ToLegacy {
         self.settle(now, call, host);
     }
 
-    fn notified(&mut self, now: Now, method: &str, params: &Json, host: &mut Server) {
+    fn notified(&self, now: Now, method: &str, params: &Json, host: &mut Server) {
         #[derive(serde::Deserialize)]
         struct Updated {
             uri: String,

@@ -338,7 +338,7 @@ fn conversations_are_checked() {
     let mut driver = client(Version::V2025_11_25);
     for wrong in [
         json!([uses, user(json!([result, text]))]),
-        json!([uses, user(text.clone())]),
+        json!([uses, user(text)]),
         json!([uses, uses]),
         json!([user(json!([{"type": "tool_result", "toolUseId": "z", "content": []}]))]),
     ] {

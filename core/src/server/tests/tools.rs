@@ -228,7 +228,7 @@ fn lists_are_paged() {
     let mut rig = Rig::new(many.build().unwrap());
     let (mut cursor, mut names, mut pages) = (None, Vec::new(), 0);
     loop {
-        let params = cursor.as_ref().map_or(json!({}), |cursor| json!({"cursor": cursor}));
+        let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
         rig.send(modern(1, "tools/list", params));
         let page = rig.one();
         let result = &page["result"];

@@ -315,7 +315,7 @@ impl Kept {
                     self.same(value, came, &below)?;
                 }
                 match came.keys().find(|name| !members.contains_key(*name)) {
-                    Some(more) if !open && !(free_message && more == "message") => Err(format!("{place}/{more}")),
+                    Some(more) if !(open || free_message && more == "message") => Err(format!("{place}/{more}")),
                     _ => Ok(()),
                 }
             }

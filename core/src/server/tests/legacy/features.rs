@@ -442,7 +442,7 @@ fn completion_of_every_revision() {
 fn cursors_are_stable() {
     let paged = Arc::new(builder().page_size(1).build().unwrap());
     let page = |rig: &mut Rig, cursor: Option<&str>, version: &str| {
-        let params = cursor.map_or(json!({}), |cursor| json!({"cursor": cursor}));
+        let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
         rig.send(if version == LATEST { modern(1, "tools/list", params) } else { legacy(1, "tools/list", params) });
         let answer = rig.one();
         (

@@ -120,7 +120,7 @@ fn conversations_are_checked() {
     let declared = || json!({"sampling": {"tools": {}}});
     for wrong in [
         json!([uses, user(json!([result, text]))]),
-        json!([uses, user(text.clone())]),
+        json!([uses, user(text)]),
         json!([user(json!([result]))]),
         json!([uses, user(json!([{"type": "tool_result", "toolUseId": "b", "content": []}]))]),
     ] {
