@@ -90,12 +90,12 @@ pub(crate) fn list(frame: &[u8], result: &[u8]) -> Vec<u8> {
 }
 
 /// Writes a call, as a client.
-pub(crate) fn call(era: Era, id: usize, arguments: &serde_json::value::RawValue) -> Vec<u8> {
+pub(crate) fn call(era: Era, id: usize, arguments: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(384);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     let _ = write!(out, "{id}");
     out.extend_from_slice(b",\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":");
-    out.extend_from_slice(arguments.get().as_bytes());
+    out.extend_from_slice(arguments.as_bytes());
     out.extend_from_slice(era.meta().as_bytes());
     out.extend_from_slice(b"}}\n");
     out

@@ -3,6 +3,7 @@
 //! Every figure is a ratio of things measured in the same run, by turns: against the *floor* (reading and writing
 //! the same frames, and nothing else), against a raw line loop, against a peer. See `BENCHMARKS.md`.
 
+mod client;
 mod floor;
 mod frames;
 mod measure;
@@ -48,7 +49,31 @@ fn main() {
             other => fail(&format!("unknown option {other}")),
         }
     }
-    in_process(&options);
+    let table = in_process(&options);
+    if table.is_empty() {
+        return;
+    }
+    let missed: Vec<String> = table.missed().collect();
+    println!("{} goals missed{}", missed.len(), missed.iter().fold(String::new(), |all, one| all + "\n  " + one));
+    if let Some(file) = &options.write
+        && let Err(error) = std::fs::write(file, page(&table))
+    {
+        fail(&format!("{file} cannot be written: {error}"));
+    }
+}
+
+/// The page that `--write` makes.
+fn page(table: &Table) -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
+    let model = model.trim_start_matches([' ', '\t', ':']);
+    format!(
+        "# Benchmarks\n\nMade by `cargo xtask bench --write BENCHMARKS.md` on {cores} cores ({model}). Figures are of one \
+         run; only the ratios travel.\n\nThe floor reads the same frame in one typed, borrowed serde_json pass and \
+         writes the same answer by hand.\n\n{}",
+        table.to_markdown()
+    )
 }
 
 fn fail(text: &str) -> ! {
@@ -65,6 +90,7 @@ fn in_process(options: &Options) -> Table {
         run(options, &mut table, &format!("server: tools/call, {}", era.name()), || server::calls(*era, calls));
         run(options, &mut table, &format!("server: tools/list, {}", era.name()), || server::lists(*era, lists));
         run(options, &mut table, &format!("server: catalogue, {}", era.name()), || server::catalogues(*era));
+        run(options, &mut table, &format!("client: tools/call, {}", era.name()), || client::calls(*era));
     }
     table
 }

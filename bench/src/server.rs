@@ -63,10 +63,6 @@ impl Echo {
         black_box((self.server.poll_timeout(), self.server.wants_input()));
         answer
     }
-
-    pub(crate) const fn machine(&mut self) -> &mut Server {
-        &mut self.server
-    }
 }
 
 /// A server of so many tools, the first of which is the echo. Each has a description and a schema like real ones.

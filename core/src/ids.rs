@@ -47,6 +47,11 @@ impl RequestId {
                 serde_json::from_slice::<Box<str>>(token).ok().map(|text| Self(Repr::Text(text.into())))
             }
             b'-' | b'0'..=b'9' => {
+                // Up to 18 digits cannot overflow.
+                if token.len() <= 18 && token.iter().all(u8::is_ascii_digit) {
+                    let number = token.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
+                    return Some(Self(Repr::Integer(number)));
+                }
                 let text = std::str::from_utf8(token).ok()?;
                 if let Ok(number) = text.parse() {
                     return Some(Self(Repr::Integer(number)));

@@ -1,5 +1,7 @@
 //! Composition: gateways between the eras, made with the public API alone, carry everything through.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::time::Duration;
 
 use mcp_sansio::client::{

@@ -1,6 +1,8 @@
 //! Cases from real reports, under the ids `O..` of the project's collection. Those that need HTTP or OAuth come with
 //! these parts.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use mcp_sansio::client::{self, Action, CallError, CallOptions, Client, List, OutputProblem, Request};
 use mcp_sansio::diagnostic::DiagnosticKind;
 use mcp_sansio::json::Json;

@@ -2,19 +2,27 @@
 //!
 //! Cases are drawn from a fixed seed, so that a run is the same run everywhere.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use mcp_sansio::client::{Action as ClientAction, CallError, CallOptions, Config, Connect, InputAnswer, InputNeeded, List, Request};
+use mcp_sansio::client::{
+    Action as ClientAction, CallError, CallOptions, Config, Connect, InputAnswer, InputNeeded, List, Request,
+};
 use mcp_sansio::error::ErrorObject;
 use mcp_sansio::ids::{CallId, ReplySlot, SlotId};
 use mcp_sansio::json::Json;
 use mcp_sansio::machine::Input;
 use mcp_sansio::model::{
-    CallToolResult, ClientCapabilities, ElicitParams, ElicitResult, Implementation, LoggingLevel, SubscriptionFilter, Tool,
+    CallToolResult, ClientCapabilities, ElicitParams, ElicitResult, Implementation, LoggingLevel, SubscriptionFilter,
+    Tool,
 };
 use mcp_sansio::server::request_state::SealKeys;
-use mcp_sansio::server::{Action as ServerAction, Definition, Event, InputRequired, Invocation, LogMessage, Progress, Reply};
+use mcp_sansio::server::{
+    Action as ServerAction, Definition, Event, InputRequired, Invocation, LogMessage, Progress, Reply,
+};
 use mcp_sansio::spec::{ErrorCode, Version};
 use mcp_sansio::testing::{Link, Pair, Side};
 use proptest::prelude::*;
@@ -40,11 +48,13 @@ fn run(faithful: bool, cases: u32) {
     let config = RunConfig { cases, failure_persistence: None, ..RunConfig::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let ops = proptest::collection::vec(any::<Op>(), 1..60);
+    let ended = Cell::new(0);
     let outcome = runner.run(&(settings(faithful), ops), |(setting, ops)| {
-        World::new(setting).run(&ops);
+        ended.set(ended.get() + World::new(setting).run(&ops));
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
+    assert!(ended.get() > cases as usize, "only {} calls were made", ended.get());
 }
 
 /// Whatever is done over links that only delay and cut: calls end once, with their own answers.
@@ -92,7 +102,8 @@ impl World {
         let config = Config::new(Implementation::new("c", "1")).connect(connect).capabilities(capabilities);
         let mut pair = Pair::connected(definition, config);
         let link = |seed| {
-            let link = Link::seeded(seed).split(1 + usize::from(setting.era) % 40).jitter(Duration::from_millis(5)).merge();
+            let link =
+                Link::seeded(seed).split(1 + usize::from(setting.era) % 40).jitter(Duration::from_millis(5)).merge();
             if setting.faithful { link } else { link.lose(12).double(9).swap(7).spoil(8) }
         };
         (pair.up, pair.down) = (link(setting.seed), link(setting.seed ^ 1));
@@ -108,12 +119,13 @@ impl World {
         }
     }
 
-    fn run(mut self, ops: &[Op]) {
+    /// How many calls have ended.
+    fn run(mut self, ops: &[Op]) -> usize {
         for (kind, which) in ops {
             self.apply(*kind, usize::from(*which));
             self.collect();
         }
-        self.finish();
+        self.finish()
     }
 
     fn apply(&mut self, kind: u8, which: usize) {
@@ -150,10 +162,10 @@ impl World {
             _ => Request::call_tool("slow", &Json::from(json!({"n": self.next}))),
         };
         let mut options = CallOptions::new();
-        if which % 2 == 0 {
+        if which.is_multiple_of(2) {
             options = options.progress();
         }
-        if which % 3 == 0 {
+        if which.is_multiple_of(3) {
             options = options.idle(Some(Duration::from_millis(50)));
         }
         let call = self.pair.client.machine.call(self.pair.now, request, options);
@@ -162,7 +174,7 @@ impl World {
 
     fn listen(&mut self, which: usize) {
         let mut filter = SubscriptionFilter::new();
-        filter.tools_list_changed = Some(which % 2 == 0);
+        filter.tools_list_changed = Some(which.is_multiple_of(2));
         filter.resource_subscriptions = Some(vec![format!("x:{}", which % 3)]);
         let call = self.pair.client.machine.listen(self.pair.now, &filter, CallOptions::new());
         self.started(call);
@@ -181,7 +193,10 @@ impl World {
         let reply = match which % 6 {
             0 => Reply::Failed,
             1 => Reply::Error(ErrorObject::new(ErrorCode(1), "no").with_data(Json::from(json!(n)))),
-            2 => Reply::InputRequired(InputRequired { requests: vec![("k".to_owned(), form())], ..InputRequired::default() }),
+            2 => Reply::InputRequired(InputRequired {
+                requests: vec![("k".to_owned(), form())],
+                ..InputRequired::default()
+            }),
             3 => Reply::Raw(Json::from(json!({"content": [{"type": "text", "text": n.to_string()}]}))),
             _ => Reply::Tool(CallToolResult::text(n.to_string())),
         };
@@ -192,7 +207,8 @@ impl World {
     fn reply_again(&mut self, which: usize) {
         if let Some(index) = Self::pick(&self.stale, which) {
             let slot = ReplySlot::from_id(self.stale[index]);
-            let outcome = self.pair.server.machine.reply(self.pair.now, slot, Reply::Tool(CallToolResult::text("again")));
+            let outcome =
+                self.pair.server.machine.reply(self.pair.now, slot, Reply::Tool(CallToolResult::text("again")));
             assert!(outcome.is_err(), "a slot was answered twice");
         }
         let nobody = ReplySlot::from_id(SlotId::from_u64(which as u64 | 1 << 63));
@@ -221,7 +237,8 @@ impl World {
     }
 
     fn report(&mut self, which: usize) {
-        let slots: Vec<SlotId> = self.invocations.iter().map(|invocation| invocation.slot.id()).chain(self.stale.iter().copied()).collect();
+        let slots: Vec<SlotId> =
+            self.invocations.iter().map(|invocation| invocation.slot.id()).chain(self.stale.iter().copied()).collect();
         let Some(index) = Self::pick(&slots, which) else { return };
         let progress = Progress { progress: which as f64, total: None, message: None };
         let _ = self.pair.server.machine.progress(self.pair.now, slots[index], &progress);
@@ -239,7 +256,7 @@ impl World {
     }
 
     fn pass(&mut self, which: usize) {
-        self.pair.pass(Duration::from_millis(which as u64 * if which % 7 == 0 { 1_000 } else { 1 }));
+        self.pair.pass(Duration::from_millis(which as u64 * if which.is_multiple_of(7) { 1_000 } else { 1 }));
     }
 
     /// Bytes that no machine sent. A stray line may sit in the middle of another: only then links stay faithful.
@@ -262,14 +279,19 @@ impl World {
         let params = Json::from(json!({"n": which}));
         let _ = self.pair.client.machine.notify(self.pair.now, "notifications/acme/x", &params);
         let _ = self.pair.server.machine.notify(self.pair.now, "notifications/acme/y", Some(&params));
-        if which % 16 == 0 {
-            let _ = self.pair.client.machine.set_level(self.pair.now, LoggingLevel::Debug).map(|call| self.open.insert(call, 0));
+        if which.is_multiple_of(16) {
+            let _ = self
+                .pair
+                .client
+                .machine
+                .set_level(self.pair.now, LoggingLevel::Debug)
+                .map(|call| self.open.insert(call, 0));
         }
     }
 
     fn ask_client(&mut self, which: usize) {
         let slot = Self::pick(&self.invocations, which).map(|index| self.invocations[index].slot.id());
-        let slot = slot.filter(|_| which % 2 == 0);
+        let slot = slot.filter(|_| which.is_multiple_of(2));
         let params = Json::from(json!({"message": "m", "requestedSchema": {"type": "object", "properties": {}}}));
         let _ = self.pair.server.machine.request(self.pair.now, slot, "elicitation/create", Some(&params), None);
         let _ = self.pair.server.machine.request(self.pair.now, slot, "ping", None, Some(Duration::from_millis(5)));
@@ -298,7 +320,7 @@ impl World {
     }
 
     /// Ends everything: each call has ended, and no request was answered twice.
-    fn finish(mut self) {
+    fn finish(mut self) -> usize {
         self.pair.drive();
         self.collect();
         let frames = self.pair.frames.len();
@@ -319,6 +341,7 @@ impl World {
         if self.setting.faithful {
             answered_once(&self.pair, frames);
         }
+        self.ended
     }
 }
 

@@ -1,6 +1,8 @@
 //! Statements that no scenario of the official suite tests, under the ids `U-..` of the project's collection. Those
 //! that need HTTP or OAuth come with these parts.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::time::Duration;
 
 use mcp_sansio::client::{Action, CallError, CallOptions, Client, List, Request};

@@ -1,5 +1,7 @@
 //! Every conversation of `tests/vectors`, played whole, byte by byte and with the beginning of what follows.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

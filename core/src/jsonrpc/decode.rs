@@ -211,7 +211,7 @@ impl Envelope {
     ) -> Result<u8, Fault> {
         Ok(match name {
             b"jsonrpc" => {
-                self.version = scanner.value()?.bytes(frame) == b"\"2.0\"";
+                self.version = scanner.take(b"\"2.0\"") || scanner.value().map(|_| false)?;
                 1
             }
             b"id" => {

@@ -111,10 +111,10 @@ impl FrameWriter {
         Bytes::from(self.out)
     }
 
-    /// Closes the frame and keeps its buffer for the next one, unless it is a large one. The frame has the length
-    /// that it needs.
+    /// Closes a frame whose parts hold no newline for certain, and keeps its buffer for the next one, unless it is a
+    /// large one. The frame has the length that it needs.
     pub(crate) fn finish_into(mut self, buffer: &mut Vec<u8>) -> Bytes {
-        self.close();
+        self.out.extend_from_slice(b"}\n");
         if self.out.capacity() > KEPT {
             return Bytes::from(self.out);
         }
@@ -155,10 +155,18 @@ pub(crate) fn write_i64(out: &mut Vec<u8>, number: i64) {
 
 /// Appends a JSON string: runs that need no escape are found by the word and copied whole.
 pub(crate) fn write_str(out: &mut Vec<u8>, text: &str) {
-    const HEX: [u8; 16] = *b"0123456789abcdef";
-    let mut rest = text.as_bytes();
-    out.reserve(rest.len() + 2);
+    out.reserve(text.len() + 2);
     out.push(b'"');
+    if scan::needs_no_escape(text.as_bytes()) {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        write_escaped(out, text.as_bytes());
+    }
+    out.push(b'"');
+}
+
+fn write_escaped(out: &mut Vec<u8>, mut rest: &[u8]) {
+    const HEX: [u8; 16] = *b"0123456789abcdef";
     while let Some((run, tail)) = rest.split_at_checked(scan::special(rest, 0)) {
         out.extend_from_slice(run);
         let Some((byte, tail)) = tail.split_first() else { break };
@@ -179,7 +187,6 @@ pub(crate) fn write_str(out: &mut Vec<u8>, text: &str) {
         };
         out.extend_from_slice(&[b'\\', short]);
     }
-    out.push(b'"');
 }
 
 /// Writes a JSON object member by member.

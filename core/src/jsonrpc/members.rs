@@ -151,7 +151,11 @@ impl Name {
     fn text(self) -> &'static str {
         let number = usize::from(self.0);
         let meta = || MetaField::ALL.get(number.checked_sub(Field::ALL.len())?);
-        Field::ALL.get(number).map(|field| field.name()).or_else(|| meta().map(|field| field.name())).unwrap_or_default()
+        Field::ALL
+            .get(number)
+            .map(|field| field.name())
+            .or_else(|| meta().map(|field| field.name()))
+            .unwrap_or_default()
     }
 }
 
@@ -264,7 +268,11 @@ impl Members {
         }
         match self.names.iter().take(usize::from(self.len)).position(|known| *known == name) {
             Some(at) => self.spans.get(at).copied(),
-            None => self.more.iter().flat_map(|more| more.iter()).find_map(|(known, span)| (*known == name).then_some(*span)),
+            None => self
+                .more
+                .iter()
+                .flat_map(|more| more.iter())
+                .find_map(|(known, span)| (*known == name).then_some(*span)),
         }
     }
 

@@ -104,9 +104,25 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
         }
     }
 
+    /// Reads past these bytes if they are next.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
+        let taken = self.text.get(self.at..).is_some_and(|rest| rest.starts_with(bytes));
+        self.at += if taken { bytes.len() } else { 0 };
+        taken
+    }
+
     /// Reads past the value that starts here, whatever it is, and answers where it stands.
     pub(super) fn value(&mut self) -> Result<Span, Fault> {
         let start = self.at;
+        match self.peek() {
+            Some(b'{' | b'[') => self.container()?,
+            _ => self.scalar()?,
+        }
+        Ok(Span::new(start, self.at))
+    }
+
+    /// Reads past an object or array.
+    fn container(&mut self) -> Result<(), Fault> {
         // What ends the object or array that we are in, and those around it.
         let (mut inner, mut outer) = (None, Vec::new());
         loop {
@@ -125,8 +141,7 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
                         continue;
                     }
                 }
-                Some(_) => self.scalar()?,
-                None => return Err(Fault::Syntax),
+                _ => self.scalar()?,
             }
             // A value has ended, and perhaps what is around it.
             while let Some(close) = inner {
@@ -148,12 +163,13 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
                 }
             }
             if inner.is_none() {
-                return Ok(Span::new(start, self.at));
+                return Ok(());
             }
         }
     }
 
     /// A string, number or literal.
+    #[inline]
     fn scalar(&mut self) -> Result<(), Fault> {
         match self.peek() {
             Some(b'"') => self.string().map(|_| ()),
@@ -282,6 +298,12 @@ pub(super) fn is_plain(text: &[u8]) -> bool {
     text.iter().fold(0, |found, byte| found | odd(*byte)) == 0
 }
 
+/// Whether a text can stand between quotes as it is. A vector loop, like [`is_plain`].
+pub(super) fn needs_no_escape(text: &[u8]) -> bool {
+    let special = |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    text.iter().fold(0, |found, byte| found | special(*byte)) == 0
+}
+
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 
 /// The high bit of each byte of `word` that is zero. Bytes above the lowest such one may be wrong.
@@ -290,6 +312,7 @@ const fn zeros(word: u64) -> u64 {
 }
 
 /// The first quote at or after `at`, eight bytes at a time; the end of the text if there is none.
+#[inline]
 fn quote(text: &[u8], at: usize) -> usize {
     find(text, at, |word| zeros(word ^ (ONES * b'"' as u64)), |byte| byte == b'"')
 }

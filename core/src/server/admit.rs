@@ -14,6 +14,7 @@
 //! | any other | -32601 | custom and handed-over methods |
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -129,10 +130,11 @@ fn tool(definition: &Definition, version: Version, params: &Members) -> Result<A
     let name = params.required_string(Field::Name)?;
     let arguments = arguments(params)?;
     let catalogue = &definition.catalogue;
-    let index = catalogue.tool_names.get(&*name).copied();
-    if index.is_none() && !definition.is_dynamic(List::Tools) {
-        return Err(unknown("tool", &name));
-    }
+    let (name, index) = match catalogue.tool_names.get_key_value(&*name) {
+        Some((name, index)) => (Arc::clone(name), Some(*index)),
+        None if definition.is_dynamic(List::Tools) => (name.into(), None),
+        None => return Err(unknown("tool", &name)),
+    };
     let schema = index.and_then(|index| catalogue.tools.get(index)).and_then(|entry| entry.input.as_ref());
     if let Some(Err(problem)) = schema.map(|schema| schema.validate_json(&arguments)) {
         let text = format!("the arguments do not fit the tool's input schema: {problem}");
@@ -142,7 +144,7 @@ fn tool(definition: &Definition, version: Version, params: &Members) -> Result<A
             Err(ErrorObject::invalid_params(text))
         };
     }
-    Ok(Admission::Invoke(Call::Tool { index, name: name.into(), arguments }, Expects::Tool(index)))
+    Ok(Admission::Invoke(Call::Tool { index, name, arguments }, Expects::Tool(index)))
 }
 
 fn prompt(definition: &Definition, params: &Members) -> Result<Admission, ErrorObject> {

@@ -168,7 +168,7 @@ impl Server {
         }
         let slot = self.inbound.renew(slot).ok_or(Misuse::SlotNotOpen)?;
         if let Some(entry) = self.inbound.get_mut(slot) {
-            entry.data.asking = Some(Asking { waiting: prepared.len(), rounds });
+            entry.data.asking = Some(Box::new(Asking { waiting: prepared.len(), rounds }));
         }
         for (key, method, params) in prepared {
             let question = Outgoing::Question(Question { slot, key: key.clone() });

@@ -4,7 +4,8 @@ use thiserror::Error;
 
 use super::api::List;
 use super::capability;
-use super::definition::{CachePolicy, Catalogue, Definition, Features, Policy, Table, ToolEntry};
+use super::definition::{CachePolicy, Catalogue, Definition, Features, Policy, ToolEntry};
+use super::names::Table;
 use super::pages::Pages;
 use super::request_state::SealKeys;
 use super::uri::is_uri;

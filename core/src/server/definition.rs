@@ -3,10 +3,8 @@
 //! Building does all that would otherwise be done on every call: schemas are checked and compiled, names are put
 //! into tables, list pages and the answer to `server/discover` are written out once for each revision offered.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher};
-
 use super::api::List;
+use super::names::Table;
 use super::pages::Pages;
 use super::request_state::SealKeys;
 use crate::json::Json;
@@ -18,9 +16,6 @@ use crate::model::{
 use crate::schema::Schema;
 use crate::spec::{Era, Method, Version};
 use crate::uri_template::UriTemplate;
-
-/// A table by name. The hasher has a fixed key: iteration order never matters, and the names are our own.
-pub(super) type Table = HashMap<Box<str>, usize, BuildHasherDefault<DefaultHasher>>;
 
 /// A server's definition. Make one with [`Definition::builder`].
 #[derive(Debug)]

@@ -91,7 +91,7 @@ pub(super) struct Pending {
     /// What a legacy subscription is for, until the application has agreed.
     pub(super) subscribes: Option<Subscribes>,
     /// Questions that are not answered yet, on a legacy wire.
-    pub(super) asking: Option<super::ask::Asking>,
+    pub(super) asking: Option<Box<super::ask::Asking>>,
 }
 
 #[derive(Debug)]

@@ -21,6 +21,7 @@ mod definition;
 mod envelope;
 mod listen;
 mod machine;
+mod names;
 mod pages;
 mod receive;
 pub mod request_state;

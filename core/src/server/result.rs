@@ -17,7 +17,7 @@ use super::definition::{Definition, ToolEntry};
 use super::pages;
 use crate::error::ErrorObject;
 use crate::json::Json;
-use crate::jsonrpc::{Field, Members, MetaField, ObjectWriter, write_str};
+use crate::jsonrpc::{Field, Members, MetaField, ObjectWriter, one_line, write_str};
 use crate::model::{
     CallToolResult, Completion, ContentBlock, Extra, Meta, ReadResourceResult, ResultType, Shape, Wrapping,
 };
@@ -51,7 +51,9 @@ pub(super) enum Unfit {
 pub(super) fn stamp(identity: Option<&Json>) -> String {
     let complete = "\"resultType\":\"complete\"";
     match identity {
-        Some(identity) => format!("{complete},\"_meta\":{{\"{}\":{identity}}}", meta::SERVER_INFO),
+        Some(identity) => {
+            format!("{complete},\"_meta\":{{\"{}\":{identity}}}", meta::SERVER_INFO).replace(['\n', '\r'], " ")
+        }
         None => complete.to_owned(),
     }
 }
@@ -64,7 +66,7 @@ pub(super) fn stamp_written(definition: &Definition, version: Version, out: &mut
     }
 }
 
-/// Writes a result; `out` holds the frame up to its value.
+/// Writes a result, on one line; `out` holds the frame up to its value.
 pub(super) fn write(
     definition: &Definition,
     version: Version,
@@ -72,10 +74,11 @@ pub(super) fn write(
     reply: Reply,
     out: &mut Vec<u8>,
 ) -> Result<(), Unfit> {
+    let start = out.len();
     match (expects, reply) {
         (Expects::Tool(index), Reply::Tool(result)) => {
             let entry = index.and_then(|index| definition.catalogue.tools.get(index));
-            write_tool(definition, version, entry, result, out)?;
+            return write_tool(definition, version, entry, result, out);
         }
         (Expects::Prompt, Reply::Prompt(mut result)) => {
             if result.needs_shaping(&Shape::of(version)) {
@@ -96,6 +99,7 @@ pub(super) fn write(
         (_, Reply::Raw(raw)) => write_raw(definition, version, &raw, out),
         _ => return Err(Unfit::Kind),
     }
+    one_line(out.get_mut(start..).unwrap_or_default());
     Ok(())
 }
 
@@ -121,43 +125,65 @@ fn write_tool(
         result.shape(&shape, wrapping);
     }
     let stamped = take_meta(definition, version, &mut result.meta, &mut result.result_type);
-    if result.meta.is_none() && result.extra.is_empty() {
-        write_members(&result, out);
-        stamp_written(definition, version, out);
-    } else {
-        write_stamped(definition, version, stamped, &result, out);
+    let start = out.len();
+    let raw = match plain_texts(&result) {
+        Some(texts) => {
+            write_texts(definition, version, &result, texts, out);
+            result.structured_content.is_some()
+        }
+        None => {
+            write_stamped(definition, version, stamped, &result, out);
+            true
+        }
+    };
+    if raw {
+        one_line(out.get_mut(start..).unwrap_or_default());
     }
     Ok(())
 }
 
-/// Writes a tool's result that has no other members than these, as nearly all have. The same text as serde's, which
-/// takes longer for a short answer than all else that is done for it.
-fn write_members(result: &CallToolResult, out: &mut Vec<u8>) {
-    let mut object = ObjectWriter::new(out);
-    let array = object.key(Field::Content.name());
-    array.push(b'[');
-    for (position, block) in result.content.iter().enumerate() {
-        if position > 0 {
-            array.push(b',');
-        }
-        match block {
-            ContentBlock::Text(text) if text.annotations.is_none() && text.meta.is_none() && text.extra.is_empty() => {
-                array.extend_from_slice(b"{\"type\":\"text\",\"text\":");
-                write_str(array, &text.text);
-                array.push(b'}');
-            }
-            // Typed blocks always serialise.
-            block => drop(serde_json::to_writer(&mut *array, block)),
-        }
+/// The texts of a result that is nothing but texts and a structured value, as nearly all are.
+fn plain_texts(result: &CallToolResult) -> Option<impl Iterator<Item = &str>> {
+    let plain = |block: &ContentBlock| match block {
+        ContentBlock::Text(text) => text.annotations.is_none() && text.meta.is_none() && text.extra.is_empty(),
+        _ => false,
+    };
+    let all = result.meta.is_none() && result.extra.is_empty() && result.content.iter().all(plain);
+    all.then(|| result.content.iter().filter_map(ContentBlock::as_text))
+}
+
+/// Writes such a result by hand: the text that serde writes, which takes it longer than all else that is done for a
+/// short answer.
+fn write_texts<'r>(
+    definition: &Definition,
+    version: Version,
+    result: &'r CallToolResult,
+    texts: impl Iterator<Item = &'r str>,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(b"{\"content\":[");
+    for (position, text) in texts.enumerate() {
+        let start: &[u8] =
+            if position == 0 { b"{\"type\":\"text\",\"text\":" } else { b",{\"type\":\"text\",\"text\":" };
+        out.extend_from_slice(start);
+        write_str(out, text);
+        out.push(b'}');
     }
-    array.push(b']');
-    if let Some(is_error) = result.is_error {
-        object.raw(Field::IsError.name(), if is_error { "true" } else { "false" });
+    out.push(b']');
+    match result.is_error {
+        Some(true) => out.extend_from_slice(b",\"isError\":true"),
+        Some(false) => out.extend_from_slice(b",\"isError\":false"),
+        None => {}
     }
     if let Some(structured) = &result.structured_content {
-        object.key(Field::StructuredContent.name()).extend_from_slice(structured.as_bytes());
+        out.extend_from_slice(b",\"structuredContent\":");
+        out.extend_from_slice(structured.as_bytes());
     }
-    object.end();
+    if version.era() == Era::Modern {
+        out.push(b',');
+        out.extend_from_slice(definition.stamp.as_bytes());
+    }
+    out.push(b'}');
 }
 
 fn write_read(definition: &Definition, version: Version, mut result: ReadResourceResult, out: &mut Vec<u8>) {

@@ -70,12 +70,13 @@ fn run(options: &Options) -> ExitCode {
 fn parse(arguments: &[String]) -> Result<Options, String> {
     let mut rest = arguments.iter();
     let name = rest.next().ok_or("which target?")?;
-    let target = TARGETS.iter().find(|target| target.name == name).ok_or(format!("no target is named {name}"))?;
+    let target =
+        TARGETS.iter().find(|target| target.name == name).ok_or_else(|| format!("no target is named {name}"))?;
     let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
     let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target.name);
     let mut options = Options { target: *target, seconds: 10, corpus, seed: clock, replay: false };
     while let Some(option) = rest.next() {
-        let mut value = || rest.next().ok_or(format!("{option} needs a value"));
+        let mut value = || rest.next().ok_or_else(|| format!("{option} needs a value"));
         let number = |text: &String| text.parse().map_err(|_| format!("{text} is no number"));
         match option.as_str() {
             "--seconds" => options.seconds = number(value()?)?,

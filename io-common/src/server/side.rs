@@ -78,7 +78,10 @@ impl ServerSide {
         if !shared.always_spawn
             && let Poll::Ready(ending) = run.poll_inline(&mut self.probe)
         {
-            if let (Some(reply), Some(slot)) = (settle(&cx, ending), guard.into_slot()) {
+            // Without a reply, the guard abandons the request.
+            if let Some(reply) = settle(&cx, ending)
+                && let Some(slot) = guard.into_slot()
+            {
                 self.replies.push((slot, reply));
             }
             return;

@@ -87,7 +87,7 @@ fn faults_change_what_arrives() {
     assert!((41..80).contains(&count(Link::seeded(2).double(3))));
     let swapped = carried(Link::seeded(3).delay(Duration::from_millis(1)).swap(4));
     assert_ne!(swapped, sent);
-    let mut sorted = swapped.clone();
+    let mut sorted = swapped;
     sorted.sort_by_key(|frame| sent.iter().position(|other| other == frame));
     assert_eq!(sorted, sent);
     let spoilt = carried(Link::seeded(4).spoil(2));

@@ -100,20 +100,15 @@ pub(crate) async fn messages(prompt: Prepared<GetPromptResult>) -> Outcome<Vec<(
 
 /// The one part of a resource.
 pub(crate) async fn part(read: Prepared<ReadResourceResult>) -> Outcome<Part> {
-    let contents = read.await?.contents;
-    ensure(contents.len() == 1, format!("expected one part, got {}", contents.len()))?;
-    for contents in contents {
-        return Ok(match contents {
-            ResourceContents::Text(text) => {
-                Part { uri: text.uri, mime_type: text.mime_type, body: Body::Text(text.text) }
-            }
-            ResourceContents::Blob(blob) => {
-                Part { body: Body::Blob(blob.bytes()?), uri: blob.uri, mime_type: blob.mime_type }
-            }
-            other => return fail(format!("contents of an unknown kind: {other:?}")),
-        });
+    match <[ResourceContents; 1]>::try_from(read.await?.contents) {
+        Ok([ResourceContents::Text(text)]) => {
+            Ok(Part { uri: text.uri, mime_type: text.mime_type, body: Body::Text(text.text) })
+        }
+        Ok([ResourceContents::Blob(blob)]) => {
+            Ok(Part { body: Body::Blob(blob.bytes()?), uri: blob.uri, mime_type: blob.mime_type })
+        }
+        other => fail(format!("expected one part, of text or bytes, got {other:?}")),
     }
-    fail("there is no part")
 }
 
 /// What a resource holds.

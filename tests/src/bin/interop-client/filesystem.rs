@@ -28,7 +28,7 @@ const TOOLS: [&str; 14] = [
 /// How often it is asked what it allows.
 const AGAIN: Duration = Duration::from_millis(10);
 
-pub(crate) async fn run(cell: &str, peer: &mut Peer, ground: &Ground) -> Outcome {
+pub(crate) async fn run(cell: &str, peer: &Peer, ground: &Ground) -> Outcome {
     let capabilities = peer.client.capabilities().unwrap_or_default();
     let client = &peer.client;
     match cell {

@@ -41,7 +41,7 @@ impl Ground {
 
     /// The folder; of the fixture and of servers that keep nothing, no place.
     pub(crate) fn path(&self) -> &Path {
-        self.0.as_deref().unwrap_or(Path::new(""))
+        self.0.as_deref().unwrap_or_else(|| Path::new(""))
     }
 }
 
