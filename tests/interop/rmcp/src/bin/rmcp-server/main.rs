@@ -18,6 +18,7 @@ use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
 use rmcp::{RoleServer, ServerHandler, ServiceExt, transport::stdio};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use mcp_sansio_interop_rmcp::from_wire;
 
@@ -31,9 +32,15 @@ struct State {
     subscribed: BTreeSet<String>,
     /// The streams of `subscriptions/listen` that are open.
     listeners: Vec<SubscriptionSink>,
+    /// How many more have been accepted, but do not run yet.
+    opening: usize,
 }
 
-struct Fixture(Mutex<State>);
+struct Fixture {
+    state: Mutex<State>,
+    /// Tells that one more stream runs.
+    opened: Notify,
+}
 
 type Context = RequestContext<RoleServer>;
 
@@ -54,7 +61,19 @@ fn result<T: DeserializeOwned>(mut json: Value) -> T {
 
 impl Fixture {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The streams that are open. rmcp acknowledges a stream before it runs the handler that holds it, so that a call
+    /// made after the acknowledgement may overtake that handler.
+    async fn listeners(&self) -> Vec<SubscriptionSink> {
+        loop {
+            let opened = self.opened.notified();
+            if self.state().opening == 0 {
+                return self.state().listeners.clone();
+            }
+            opened.await;
+        }
     }
 }
 
@@ -183,6 +202,7 @@ impl ServerHandler for Fixture {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.state().opening += 1;
         // rmcp itself takes away what the capabilities do not declare.
         Some(requested.clone())
     }
@@ -190,7 +210,12 @@ impl ServerHandler for Fixture {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let sink = context.sink().clone();
         let id = sink.id().clone();
-        self.state().listeners.push(sink);
+        {
+            let mut state = self.state();
+            state.opening -= 1;
+            state.listeners.push(sink);
+        }
+        self.opened.notify_waiters();
         context.cancelled().await;
         self.state().listeners.retain(|sink| sink.id() != &id);
         Ok(())
@@ -199,13 +224,15 @@ impl ServerHandler for Fixture {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let fixture = Fixture(Mutex::new(State {
+    let state = State {
         cancelled: 0,
         has_extra: false,
         level: LoggingLevel::Debug,
         subscribed: BTreeSet::new(),
         listeners: Vec::new(),
-    }));
+        opening: 0,
+    };
+    let fixture = Fixture { state: Mutex::new(state), opened: Notify::new() };
     fixture.serve(stdio()).await?.waiting().await?;
     Ok(())
 }

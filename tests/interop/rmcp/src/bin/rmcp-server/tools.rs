@@ -197,10 +197,8 @@ fn severity(level: LoggingLevel) -> usize {
 
 async fn touch(fixture: &Fixture, uri: String, context: &Context) -> Result<CallToolResponse, ErrorData> {
     let update = ResourceUpdatedNotificationParam::new(uri.as_str());
-    let (subscribed, listeners) = {
-        let state = fixture.state();
-        (state.subscribed.contains(&uri), state.listeners.clone())
-    };
+    let listeners = fixture.listeners().await;
+    let subscribed = fixture.state().subscribed.contains(&uri);
     if subscribed {
         let sent = context.peer.notify_resource_updated(update).await;
         sent.map_err(lost)?;
@@ -217,11 +215,11 @@ async fn touch(fixture: &Fixture, uri: String, context: &Context) -> Result<Call
 }
 
 async fn toggle_tool(fixture: &Fixture, context: &Context) -> Result<CallToolResponse, ErrorData> {
-    let listeners = {
+    let listeners = fixture.listeners().await;
+    {
         let mut state = fixture.state();
         state.has_extra = !state.has_extra;
-        state.listeners.clone()
-    };
+    }
     if is_modern(context) {
         for sink in &listeners {
             let _ = sink.notify_tool_list_changed().await;
