@@ -55,9 +55,14 @@ pub(crate) const OPENING: &str = concat!(
     "\n",
 );
 
-/// The id of the call `number`.
+/// The id of the call `number`: of six digits, and not the one after the last.
 pub(crate) const fn id(number: usize) -> usize {
-    100_000 + number * 7_919 % 800_000
+    100_000 + number * 1_543
+}
+
+/// The inverse of [`id`].
+pub(crate) const fn number(id: usize) -> usize {
+    (id - 100_000) / 1_543
 }
 
 /// The 64 bytes that the call `number` sends to be echoed.
@@ -120,5 +125,6 @@ mod tests {
     fn the_text_is_as_long_as_it_says() {
         assert_eq!(text(0).len(), 64);
         assert_eq!(text(POOL).len(), 64);
+        assert!((0..POOL).all(|n| number(id(n)) == n && id(n) < 1_000_000));
     }
 }

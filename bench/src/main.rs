@@ -3,77 +3,104 @@
 //! Every figure is a ratio of things measured in the same run, by turns: against the *floor* (reading and writing
 //! the same frames, and nothing else), against a raw line loop, against a peer. See `BENCHMARKS.md`.
 
+mod alloc;
 mod client;
 mod floor;
 mod frames;
 mod measure;
+mod memory;
+mod os;
 mod report;
 mod server;
+mod stdio;
 
+use std::time::Duration;
+
+use bytes::Bytes;
 use frames::Era;
 use measure::{Case, Effort};
 use report::Table;
 
+#[global_allocator]
+static ALLOCATOR: alloc::Counting = alloc::Counting;
+
 const HELP: &str = "
 mcp-sansio-bench [--quick] [--only WORD] [--write FILE]
 
---quick        few repetitions: whether it works, not how fast it is
---only WORD    only the cases whose title has WORD
---write FILE   also writes the tables, as Markdown
---loop NAME N  runs the contender NAME of the case of --only N times, for a profiler
+--quick         few repetitions: whether it works, not how fast it is
+--only WORD     only the cases whose title has WORD
+--write FILE    also writes the tables, as Markdown
+--loop NAME N   runs the contender NAME of the case of --only N times, for a profiler
+--serve NAME N  is the server NAME with N tools, on standard streams
 ";
 
 struct Options {
     effort: Effort,
+    over_stdio: stdio::Effort,
     only: String,
     write: Option<String>,
     profile: Option<(String, usize)>,
 }
 
 fn main() {
-    let mut options =
-        Options { effort: Effort { repetitions: 7, batches: 400 }, only: String::new(), write: None, profile: None };
+    let mut options = Options {
+        effort: Effort { repetitions: 7, batches: 400 },
+        over_stdio: stdio::Effort { repetitions: 7, run: Duration::from_millis(400) },
+        only: String::new(),
+        write: None,
+        profile: None,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().unwrap_or_else(|| fail(&format!("{word} wants a value")));
         match word.as_str() {
-            "--quick" => options.effort = Effort { repetitions: 2, batches: 20 },
+            "--quick" => {
+                options.effort = Effort { repetitions: 2, batches: 20 };
+                options.over_stdio = stdio::Effort { repetitions: 2, run: Duration::from_millis(50) };
+            }
             "--only" => options.only = value(),
             "--write" => options.write = Some(value()),
-            "--loop" => {
+            "--loop" | "--serve" => {
                 let name = value();
-                let count = value().parse().unwrap_or_else(|_| fail("--loop wants a name and a number"));
+                let count = value().parse().unwrap_or_else(|_| fail(&format!("{word} wants a name and a number")));
+                if word == "--serve" {
+                    return stdio::serve(&name, count).unwrap_or_else(|error| fail(&error.to_string()));
+                }
                 options.profile = Some((name, count));
             }
             "--help" | "-h" => return println!("{HELP}"),
             other => fail(&format!("unknown option {other}")),
         }
     }
-    let table = in_process(&options);
-    if table.is_empty() {
-        return;
+    let mut tables = vec![in_process(&options)];
+    if options.profile.is_none() {
+        tables.push(over_stdio(&options));
+        tables.push(in_memory(&options));
     }
-    let missed: Vec<String> = table.missed().collect();
-    println!("{} goals missed{}", missed.len(), missed.iter().fold(String::new(), |all, one| all + "\n  " + one));
+    tables.retain(|table| !table.is_empty());
+    let missed: Vec<String> = tables.iter().flat_map(Table::missed).collect();
+    if options.profile.is_none() {
+        println!("{} goals missed{}", missed.len(), missed.iter().fold(String::new(), |all, one| all + "\n  " + one));
+    }
     if let Some(file) = &options.write
-        && let Err(error) = std::fs::write(file, page(&table))
+        && let Err(error) = std::fs::write(file, page(&tables))
     {
         fail(&format!("{file} cannot be written: {error}"));
     }
 }
 
 /// The page that `--write` makes.
-fn page(table: &Table) -> String {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+fn page(tables: &[Table]) -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
     let model = model.trim_start_matches([' ', '\t', ':']);
-    format!(
-        "# Benchmarks\n\nMade by `cargo xtask bench --write BENCHMARKS.md` on {cores} cores ({model}). Figures are of one \
-         run; only the ratios travel.\n\nThe floor reads the same frame in one typed, borrowed serde_json pass and \
-         writes the same answer by hand.\n\n{}",
-        table.to_markdown()
-    )
+    let cores = os::cores();
+    let head = format!(
+        "# Benchmarks\n\n`cargo xtask bench --write BENCHMARKS.md` makes this file. Here it ran on {cores} cores ({model}), \
+         in a release build. Everything in a table was measured in one run, by turns; the ratios travel to other \
+         machines, the figures do not.\n"
+    );
+    tables.iter().fold(head, |page, table| page + "\n" + &table.to_markdown())
 }
 
 fn fail(text: &str) -> ! {
@@ -82,12 +109,19 @@ fn fail(text: &str) -> ! {
 }
 
 fn in_process(options: &Options) -> Table {
-    let about = "One thread, no IO.";
+    let about = "One thread, no IO: a frame in, the frame of the answer out, and everything between: queue, ids, deadlines, \
+        reports of what was written. Ids and arguments differ from call to call. The floor is one typed, borrowed \
+        pass of `serde_json` over the same frame and an answer written by hand with the same members; nothing is checked \
+        there. \"Best\" is the best repetition, and each repetition the best of many short batches.";
     let mut table = Table::new("In process", about, report::TIMES);
-    let pools =
-        Era::ALL.map(|era| (era, frames::calls(era), (0..64).map(|n| frames::list(era, n)).collect::<Vec<_>>()));
-    for (era, calls, lists) in &pools {
-        run(options, &mut table, &format!("server: tools/call, {}", era.name()), || server::calls(*era, calls));
+    let pools = Era::ALL.map(|era| {
+        let calls = frames::calls(era);
+        let chunks: Vec<Bytes> = calls.chunks_exact(20).map(|calls| calls.concat().into()).collect();
+        let lists: Vec<Bytes> = (0..64).map(|number| frames::list(era, number)).collect();
+        (era, calls, lists, chunks)
+    });
+    for (era, calls, lists, chunks) in &pools {
+        run(options, &mut table, &format!("server: tools/call, {}", era.name()), || server::calls(*era, calls, chunks));
         run(options, &mut table, &format!("server: tools/list, {}", era.name()), || server::lists(*era, lists));
         run(options, &mut table, &format!("server: catalogue, {}", era.name()), || server::catalogues(*era));
         run(options, &mut table, &format!("client: tools/call, {}", era.name()), || client::calls(*era));
@@ -103,4 +137,21 @@ fn run<'a>(options: &Options, table: &mut Table, title: &str, case: impl FnOnce(
         Some((name, count)) => drop(case().run_only(name, *count)),
         None => case().measure(options.effort, table),
     }
+}
+
+fn over_stdio(options: &Options) -> Table {
+    let about = "Child processes on one core, the load on another, a fixed number of requests in flight. The raw loop reads \
+        lines from a pipe on the same runtime, parses and answers them like the floor, and writes the answers of a read \
+        at once. Our server checks the arguments against the derived schema. The processor time is the server's, user \
+        and kernel.";
+    let mut table = Table::new("Over stdio", about, stdio::COLUMNS);
+    stdio::measure(options.over_stdio, &options.only, &mut table);
+    table
+}
+
+fn in_memory(options: &Options) -> Table {
+    let about = "Bytes that a server machine has asked of the allocator and not given back, and the size of what holds it.";
+    let mut table = Table::new("Memory", about, memory::COLUMNS);
+    memory::measure(&options.only, &mut table);
+    table
 }

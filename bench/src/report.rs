@@ -6,12 +6,14 @@ use std::fmt::Write;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
     AtMost(f64),
+    AtLeast(f64),
 }
 
 impl Goal {
     fn is_met(self, ratio: f64) -> bool {
         match self {
             Self::AtMost(most) => ratio <= most,
+            Self::AtLeast(least) => ratio >= least,
         }
     }
 }
@@ -39,12 +41,18 @@ impl Row {
         Self { case: case.to_owned(), name, cells, goal: goal.map(|goal| (goal, ratio)) }
     }
 
+    /// Cells that are made already; `judged` is the goal and the ratio that it is about.
+    pub(crate) fn cells(case: &str, name: &str, cells: Vec<String>, judged: Option<(Goal, f64)>) -> Self {
+        Self { case: case.to_owned(), name: name.to_owned(), cells, goal: judged }
+    }
+
     fn goal(&self) -> String {
         match self.goal {
             None => String::new(),
             Some((goal, ratio)) => {
                 let sign = match goal {
                     Goal::AtMost(most) => format!("≤ {most}"),
+                    Goal::AtLeast(least) => format!("≥ {least}"),
                 };
                 format!("{sign} {}", if goal.is_met(ratio) { "met" } else { "MISSED" })
             }

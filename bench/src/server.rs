@@ -56,6 +56,10 @@ impl Echo {
         last
     }
 
+    pub(crate) const fn machine(&mut self) -> &mut Server {
+        &mut self.server
+    }
+
     /// One request and its answer, and the look at the clock that a driver takes.
     pub(crate) fn serve(&mut self, frame: &Bytes) -> Bytes {
         self.input(frame.clone());
@@ -69,10 +73,27 @@ impl Echo {
 pub(crate) fn definition(tools: usize, validated: bool) -> Arc<Definition> {
     let mut builder = Definition::builder("bench", "1.0.0").page_size(tools.clamp(1, 1_000));
     for number in 0..tools {
-        let tool = Tool::new(frames::tool_name(number)).description(format!("Echoes its text, as tool {number}."));
+        let tool = Tool::new(frames::tool_name(number)).description(description(number));
         builder = builder.tool(if validated { tool.input_schema(schema()) } else { tool });
     }
     Arc::new(builder.build().expect("the definition is right"))
+}
+
+/// What the tool `number` of a catalogue says of itself.
+pub(crate) fn description(number: usize) -> String {
+    format!("Echoes its text, as tool {number}.")
+}
+
+/// The result of a list of so many tools.
+pub(crate) fn first_page(era: Era, tools: usize) -> Vec<u8> {
+    #[derive(serde::Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        result: &'a serde_json::value::RawValue,
+    }
+    let answer = Echo::new(definition(tools, true), era).serve(&frames::list(era, 0));
+    let answer: Answer<'_> = serde_json::from_slice(&answer).expect("a list is answered with a result");
+    answer.result.get().as_bytes().to_vec()
 }
 
 /// The schema of [`EchoArguments`].
@@ -85,11 +106,13 @@ pub(crate) fn schema() -> serde_json::Value {
 }
 
 /// The cases of a single tool.
-pub(crate) fn calls(era: Era, calls: &[Bytes]) -> Case<'_> {
+pub(crate) fn calls<'p>(era: Era, calls: &'p [Bytes], chunks: &'p [Bytes]) -> Case<'p> {
     let (plain, checked) = (definition(1, false), definition(1, true));
     assert_same_answer(era, &plain, &calls[0]);
-    let (mut plain, mut checked) = (Echo::new(plain, era), Echo::new(checked, era));
-    let (mut first, mut second, mut third) = (Cycle::new(calls), Cycle::new(calls), Cycle::new(calls));
+    let (mut plain, mut checked, mut piped) =
+        (Echo::new(Arc::clone(&plain), era), Echo::new(checked, era), Echo::new(plain, era));
+    let (mut first, mut second) = (Cycle::new(calls), Cycle::new(calls));
+    let (mut third, mut fourth, mut chunks) = (Cycle::new(calls), Cycle::new(calls), Cycle::new(chunks));
     Case {
         title: format!("server: tools/call, {}", era.name()),
         operations: 100,
@@ -105,8 +128,33 @@ pub(crate) fn calls(era: Era, calls: &[Bytes]) -> Case<'_> {
                 (0..n).for_each(|_| drop(black_box(checked.serve(third.next()))));
             })
             .at_most(2.5),
+            Contender::new("machine, 20 frames at a time", move |n| {
+                for _ in 0..n / 20 {
+                    piped.input(chunks.next().clone());
+                    black_box(piped.drain());
+                }
+            }),
+            Contender::new("rmcp 3.11.0, its types alone: parse and write", move |n| {
+                (0..n).for_each(|_| drop(black_box(rmcp_types(fourth.next()))));
+            }),
         ],
     }
+}
+
+/// What rmcp's own message types take for a call: no service, no task, no transport.
+fn rmcp_types(frame: &[u8]) -> Vec<u8> {
+    use rmcp::model::{
+        CallToolResult, ClientJsonRpcMessage, ClientRequest, ContentBlock, JsonRpcMessage, ServerJsonRpcMessage,
+        ServerResult,
+    };
+    let message: ClientJsonRpcMessage = serde_json::from_slice(frame).expect("our own frame");
+    let JsonRpcMessage::Request(message) = message else { panic!("a request was sent") };
+    let ClientRequest::CallToolRequest(call) = message.request else { panic!("a tool was called") };
+    let arguments = call.params.arguments.unwrap_or_default();
+    let text = arguments.get("text").and_then(|text| text.as_str()).expect("our own frame");
+    let result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    let answer = ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), message.id);
+    serde_json::to_vec(&answer).expect("it serialises")
 }
 
 /// The floor writes what the machine writes, or the comparison means nothing.
@@ -118,14 +166,8 @@ fn assert_same_answer(era: Era, definition: &Arc<Definition>, call: &Bytes) {
 
 /// `tools/list` of 1,000 tools on one page.
 pub(crate) fn lists(era: Era, lists: &[Bytes]) -> Case<'_> {
-    #[derive(serde::Deserialize)]
-    struct Answer<'a> {
-        #[serde(borrow)]
-        result: &'a serde_json::value::RawValue,
-    }
     let mut echo = Echo::new(definition(1_000, true), era);
-    let answer = echo.serve(&lists[0]);
-    let result = serde_json::from_slice::<Answer<'_>>(&answer).expect("a result").result.get().as_bytes().to_vec();
+    let result = first_page(era, 1_000);
     let (mut first, mut second) = (Cycle::new(lists), Cycle::new(lists));
     Case {
         title: format!("server: tools/list of 1,000, {} ({} KiB)", era.name(), result.len() / 1_024),

@@ -45,6 +45,7 @@ pub enum DiagnosticKind {
 }
 
 impl Diagnostic {
+    #[cold]
     pub(crate) fn new(kind: DiagnosticKind, text: impl Into<Cow<'static, str>>) -> Self {
         Self { kind, id: None, text: text.into() }
     }

@@ -57,18 +57,21 @@ impl ErrorObject {
 
     /// -32602 with this text.
     #[must_use]
+    #[cold]
     pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
     /// -32600 with this text.
     #[must_use]
+    #[cold]
     pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::INVALID_REQUEST, message)
     }
 
     /// -32601 for a method.
     #[must_use]
+    #[cold]
     pub fn method_not_found(method: &str) -> Self {
         /// A method name is the peer's text: enough of it to recognise, not enough to flood.
         const SHOWN: usize = 100;
@@ -94,6 +97,7 @@ impl ErrorObject {
 
     /// -32603 with a text that tells nothing of the inside.
     #[must_use]
+    #[cold]
     pub fn internal() -> Self {
         Self::new(ErrorCode::INTERNAL_ERROR, "internal error")
     }
@@ -183,6 +187,7 @@ pub enum Misuse {
 impl Error {
     /// A bound, hit.
     #[must_use]
+    #[cold]
     pub fn limit(bound: Bound, limit: usize) -> Self {
         Self::LimitExceeded { bound, limit: limit as u64 }
     }

@@ -47,9 +47,7 @@ impl RequestId {
                 serde_json::from_slice::<Box<str>>(token).ok().map(|text| Self(Repr::Text(text.into())))
             }
             b'-' | b'0'..=b'9' => {
-                // Up to 18 digits cannot overflow.
-                if token.len() <= 18 && token.iter().all(u8::is_ascii_digit) {
-                    let number = token.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
+                if let Some(number) = small(token) {
                     return Some(Self(Repr::Integer(number)));
                 }
                 let text = std::str::from_utf8(token).ok()?;
@@ -98,6 +96,17 @@ impl RequestId {
         self.write(&mut out);
         Json::from_validated(out.into())
     }
+}
+
+/// Up to 18 digits, which cannot overflow.
+fn small(digits: &[u8]) -> Option<i64> {
+    if digits.len() > 18 {
+        return None;
+    }
+    digits.iter().try_fold(0, |number, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        (digit < 10).then_some(number * 10 + i64::from(digit))
+    })
 }
 
 impl From<i64> for RequestId {

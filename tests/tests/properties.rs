@@ -78,6 +78,8 @@ struct World {
     invocations: Vec<Invocation>,
     /// Slots that were answered: they must not take another answer.
     stale: Vec<SlotId>,
+    /// Slots whose answer nobody wants any more.
+    muted: BTreeSet<SlotId>,
     questions: Vec<InputNeeded>,
     next: u64,
 }
@@ -114,6 +116,7 @@ impl World {
             ended: 0,
             invocations: Vec::new(),
             stale: Vec::new(),
+            muted: BTreeSet::new(),
             questions: Vec::new(),
             next: 0,
         }
@@ -200,8 +203,14 @@ impl World {
             3 => Reply::Raw(Json::from(json!({"content": [{"type": "text", "text": n.to_string()}]}))),
             _ => Reply::Tool(CallToolResult::text(n.to_string())),
         };
+        let (slot, id) = (invocation.slot.id(), invocation.context.request_id().to_string());
+        let before = answers(&self.pair, &id);
         // A machine that has closed has no slots.
         let _ = self.pair.server.machine.reply(self.pair.now, invocation.slot, reply);
+        if self.muted.contains(&slot) {
+            self.pair.drive();
+            assert_eq!(answers(&self.pair, &id), before, "a cancelled request was answered");
+        }
     }
 
     fn reply_again(&mut self, which: usize) {
@@ -300,8 +309,10 @@ impl World {
     /// Looks at everything that has come.
     fn collect(&mut self) {
         while let Some(event) = self.pair.server.events.pop_front() {
-            if let ServerAction::Invoke(invocation) = event {
-                self.invocations.push(*invocation);
+            match event {
+                ServerAction::Invoke(invocation) => self.invocations.push(*invocation),
+                ServerAction::Cancelled { slot, .. } => drop(self.muted.insert(slot)),
+                _ => {}
             }
         }
         while let Some(event) = self.pair.client.events.pop_front() {
@@ -360,6 +371,13 @@ fn is_its_own(sent: u64, outcome: Result<mcp_sansio::client::Answer, CallError>)
         }
         Err(_) => {}
     }
+}
+
+/// How often the server has answered a request. No batches: nobody sends any.
+fn answers(pair: &Pair, id: &str) -> usize {
+    let begins = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"");
+    let answer = |text: &str| text.starts_with(&begins) && !text.starts_with(&format!("{begins}method"));
+    pair.frames.iter().filter(|frame| frame.from == Side::Server && answer(&frame.text)).count()
 }
 
 fn number(params: &Json) -> u64 {

@@ -24,7 +24,7 @@ use crate::engine::outbound::Outbound;
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{CallId, ProgressToken, RequestId};
 use crate::json::Json;
-use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode};
+use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode, decode_owned};
 use crate::limits::Bound;
 use crate::machine::{Mono, Now, Queue, TimerKind};
 use crate::model::LoggingLevel;
@@ -148,8 +148,8 @@ impl Core {
     }
 
     /// Decodes one frame and takes what it says.
-    pub(crate) fn on_frame(&mut self, now: Now, frame: &Bytes) {
-        match decode(frame, self.config.limits.json_depth) {
+    pub(crate) fn on_frame(&mut self, now: Now, frame: Bytes) {
+        match decode_owned(frame, self.config.limits.json_depth) {
             Ok(Message::Batch(parts)) => self.on_batch(now, &parts),
             Ok(message) => self.on_message(now, message),
             Err(error) => self.on_noise(&error),

@@ -81,7 +81,7 @@ impl Client {
             return;
         }
         match line {
-            Ok(frame) => self.core.on_frame(now, &frame),
+            Ok(frame) => self.core.on_frame(now, frame),
             Err(error @ LineError::TooLong { .. }) => {
                 self.core.diagnose(Diagnostic::new(DiagnosticKind::Limit(Bound::FrameBytes), error.to_string()));
             }

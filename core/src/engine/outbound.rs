@@ -4,20 +4,21 @@
 //! unique among outstanding requests in the modern era. An answer to an id that is not here is somebody else's
 //! problem: the caller reports it and goes on.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use crate::ids::RequestId;
 
 #[derive(Debug)]
 pub(crate) struct Outbound<T> {
     last: i64,
-    calls: BTreeMap<i64, T>,
+    /// In the order of their ids, which is that in which they were made: most answers are about one of the first.
+    calls: VecDeque<(i64, T)>,
     bound: usize,
 }
 
 impl<T> Outbound<T> {
     pub(crate) const fn new(bound: usize) -> Self {
-        Self { last: 0, calls: BTreeMap::new(), bound }
+        Self { last: 0, calls: VecDeque::new(), bound }
     }
 
     /// Mints an id and keeps `data` under it; `None` if the bound is reached.
@@ -26,28 +27,34 @@ impl<T> Outbound<T> {
             return None;
         }
         self.last += 1;
-        self.calls.insert(self.last, data);
+        self.calls.push_back((self.last, data));
         Some(self.last)
     }
 
+    fn position(&self, id: i64) -> Option<usize> {
+        self.calls.binary_search_by_key(&id, |(id, _)| *id).ok()
+    }
+
     pub(crate) fn get_mut(&mut self, id: i64) -> Option<&mut T> {
-        self.calls.get_mut(&id)
+        let at = self.position(id)?;
+        self.calls.get_mut(at).map(|(_, data)| data)
     }
 
     /// Ends the request with this wire id. Only our own integers match: `"1"` is not `1`.
     pub(crate) fn close(&mut self, id: &RequestId) -> Option<(i64, T)> {
-        let id = id.as_i64()?;
-        self.calls.remove(&id).map(|data| (id, data))
+        self.calls.remove(self.position(id.as_i64()?)?)
     }
 
     pub(crate) fn remove(&mut self, id: i64) -> Option<T> {
-        self.calls.remove(&id)
+        self.calls.remove(self.position(id)?).map(|(_, data)| data)
     }
 
     /// Ends the requests for which `ends` holds, in the order of their ids.
     pub(crate) fn take_if(&mut self, mut ends: impl FnMut(&T) -> bool) -> Vec<(i64, T)> {
-        let ids: Vec<i64> = self.calls.iter().filter(|(_, data)| ends(data)).map(|(id, _)| *id).collect();
-        ids.into_iter().filter_map(|id| self.calls.remove(&id).map(|data| (id, data))).collect()
+        let all = std::mem::take(&mut self.calls).into_iter();
+        let (ended, rest): (Vec<_>, _) = all.partition(|(_, data)| ends(data));
+        self.calls = rest.into();
+        ended
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -105,15 +105,26 @@ pub enum InvalidFrame {
 /// # Errors
 /// [`InvalidFrame`], for anything that is not exactly one message (or a batch, whose messages are decoded later).
 pub fn decode(frame: &Bytes, depth: usize) -> Result<Message, InvalidFrame> {
-    if is_plain(frame) { decode_as::<true>(frame, depth) } else { decode_as::<false>(frame, depth) }
+    decode_owned(frame.clone(), depth)
 }
 
-fn decode_as<const PLAIN: bool>(frame: &Bytes, depth: usize) -> Result<Message, InvalidFrame> {
+/// As [`decode`], for a frame that nobody else needs.
+pub(crate) fn decode_owned(frame: Bytes, depth: usize) -> Result<Message, InvalidFrame> {
+    if is_plain(&frame) { decode_as::<true>(frame, depth) } else { decode_as::<false>(frame, depth) }
+}
+
+#[inline(never)]
+fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, InvalidFrame> {
     let fault = fault(depth);
-    let scanner = Scanner::<PLAIN>::new(frame, depth).map_err(fault)?;
+    let scanner = Scanner::<PLAIN>::new(&frame, depth).map_err(fault)?;
     match scanner.peek() {
-        Some(b'{') => Envelope::read(frame, scanner).map_err(fault)?.classify(),
-        Some(b'[') => batch(frame, scanner).map_err(fault),
+        Some(b'{') => {
+            let mut envelope = Envelope::new();
+            envelope.read(&frame, scanner).map_err(fault)?;
+            envelope.body.attach(frame);
+            envelope.classify()
+        }
+        Some(b'[') => batch(&frame, scanner).map_err(fault),
         _ => {
             single(scanner).map_err(fault)?;
             Err(InvalidFrame::NotMessage { what: "a message is a JSON object", id: None })
@@ -124,9 +135,10 @@ fn decode_as<const PLAIN: bool>(frame: &Bytes, depth: usize) -> Result<Message, 
 /// Decodes a value that stands alone, such as the params of a message inside another.
 pub(super) fn members_of(text: Bytes, depth: usize) -> Result<Members, InvalidFrame> {
     let fault = fault(depth);
-    let mut members = Members::absent(text.clone());
+    let mut members = Members::absent();
     let mut scanner = Scanner::<false>::new(&text, depth).map_err(fault)?;
     read_members(&mut scanner, &mut members).and_then(|()| scanner.end()).map_err(fault)?;
+    members.attach(text);
     Ok(members)
 }
 
@@ -138,11 +150,13 @@ const fn fault(limit: usize) -> impl Fn(Fault) -> InvalidFrame + Copy {
     }
 }
 
+#[inline(never)]
 fn single<const PLAIN: bool>(mut scanner: Scanner<'_, PLAIN>) -> Result<(), Fault> {
     scanner.value()?;
     scanner.end()
 }
 
+#[inline(never)]
 fn batch<const PLAIN: bool>(frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<Message, Fault> {
     let mut parts = Vec::new();
     scanner.enter()?;
@@ -176,29 +190,31 @@ struct Envelope {
 }
 
 impl Envelope {
-    fn read<const PLAIN: bool>(frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<Self, Fault> {
-        let mut envelope = Self {
+    const fn new() -> Self {
+        Self {
             version: false,
             id: Id::Absent,
             method: None,
             error: None,
-            body: Members::absent(frame.clone()),
+            body: Members::absent(),
             has_result: false,
             wrong: None,
-        };
+        }
+    }
+
+    fn read<const PLAIN: bool>(&mut self, frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<(), Fault> {
         scanner.enter()?;
         let mut seen = 0_u8;
         while let Some(name) = scanner.next_key(seen == 0)? {
             // The high bit stands for any member that is not ours: those may stand twice.
-            let bit = envelope.member(frame, &mut scanner, name)?;
+            let bit = self.member(frame, &mut scanner, name)?;
             if seen & bit & !OTHER != 0 {
                 // Two readers that each take another one of the two would disagree about the message.
-                envelope.wrong = envelope.wrong.or(Some("a member of the message stands twice"));
+                self.wrong = self.wrong.or(Some("a member of the message stands twice"));
             }
             seen |= bit;
         }
-        scanner.end()?;
-        Ok(envelope)
+        scanner.end()
     }
 
     /// Reads one member, and answers with its bit.
@@ -240,7 +256,7 @@ impl Envelope {
             }
             b"result" => {
                 self.has_result = true;
-                self.body.clear();
+                self.body = Members::absent();
                 read_members(scanner, &mut self.body)?;
                 16
             }

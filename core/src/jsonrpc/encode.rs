@@ -167,7 +167,7 @@ pub(crate) fn write_str(out: &mut Vec<u8>, text: &str) {
 
 fn write_escaped(out: &mut Vec<u8>, mut rest: &[u8]) {
     const HEX: [u8; 16] = *b"0123456789abcdef";
-    while let Some((run, tail)) = rest.split_at_checked(scan::special(rest, 0)) {
+    while let Some((run, tail)) = rest.split_at_checked(scan::special(rest)) {
         out.extend_from_slice(run);
         let Some((byte, tail)) = tail.split_first() else { break };
         rest = tail;

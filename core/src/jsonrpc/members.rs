@@ -223,24 +223,24 @@ impl Members {
         super::decode::members_of(json.as_bytes().clone(), depth)
     }
 
-    pub(super) fn absent(frame: Bytes) -> Self {
+    pub(super) const fn absent() -> Self {
         Self {
-            frame,
+            frame: Bytes::new(),
             shape: Shape::Absent,
             meta_shape: Shape::Absent,
-            whole: Span::default(),
+            whole: Span { start: 0, end: 0 },
             twice: None,
             noted: 0,
             len: 0,
             names: [Name(0); INLINE],
-            spans: [Span::default(); INLINE],
+            spans: [Span { start: 0, end: 0 }; INLINE],
             more: None,
         }
     }
 
-    /// Forgets what was noted.
-    pub(super) fn clear(&mut self) {
-        *self = Self::absent(std::mem::take(&mut self.frame));
+    /// Says which frame the spans are of.
+    pub(super) fn attach(&mut self, frame: Bytes) {
+        self.frame = frame;
     }
 
     /// Notes where a known member stands.

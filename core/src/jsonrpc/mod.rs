@@ -20,6 +20,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decode::decode_owned;
 pub use decode::{InvalidFrame, Message, MethodName, decode};
 pub(crate) use encode::{FrameWriter, ObjectWriter, one_line, write_i64, write_str};
 pub(crate) use members::{Field, MetaField};

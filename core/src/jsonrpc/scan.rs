@@ -11,7 +11,7 @@
 //!
 //! One vector loop over the whole text comes first ([`is_plain`]). It proves most texts UTF-8, and it tells which are
 //! *plain*: printable ASCII without a backslash, as nearly every compact frame is. In a plain text a string ends at
-//! the next quote and white space is a space, so that there is less to look for: `Scanner<true>` reads those.
+//! the next quote, so that there is less to look for: `Scanner<true>` reads those.
 
 use super::members::{Span, known_name};
 
@@ -26,10 +26,17 @@ pub(super) enum Fault {
     TooDeep,
 }
 
+/// The common fault. Cold, so that all that is right stands together in the code.
+#[cold]
+fn syntax<T>() -> Result<T, Fault> {
+    Err(Fault::Syntax)
+}
+
 /// A place in a text, between tokens.
 pub(super) struct Scanner<'t, const PLAIN: bool> {
-    text: &'t [u8],
-    at: usize,
+    /// What was not read yet.
+    rest: &'t [u8],
+    length: usize,
     /// Arrays and objects that are open.
     depth: usize,
     limit: usize,
@@ -41,84 +48,89 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
         if !PLAIN && std::str::from_utf8(text).is_err() {
             return Err(Fault::NotUtf8);
         }
-        let mut scanner = Self { text, at: 0, depth: 0, limit };
+        let mut scanner = Self { rest: text, length: text.len(), depth: 0, limit };
         scanner.skip_blank();
         Ok(scanner)
     }
 
     /// The byte that comes next.
     pub(super) fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
+        self.rest.first().copied()
     }
 
     /// Where we are.
     pub(super) const fn position(&self) -> usize {
-        self.at
+        self.length - self.rest.len()
     }
 
     /// Nothing but white space follows.
     pub(super) fn end(mut self) -> Result<(), Fault> {
         self.skip_blank();
-        if self.at == self.text.len() { Ok(()) } else { Err(Fault::Syntax) }
+        if self.rest.is_empty() { Ok(()) } else { syntax() }
+    }
+
+    /// Reads past these bytes if they are next.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
+        let rest = self.rest.strip_prefix(bytes);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
     }
 
     /// Goes into an object or array that starts here.
+    #[inline]
     pub(super) fn enter(&mut self) -> Result<(), Fault> {
         self.depth += 1;
         if self.depth > self.limit {
             return Err(Fault::TooDeep);
         }
-        self.at += 1;
+        self.step();
         self.skip_blank();
         Ok(())
     }
 
+    #[inline]
     fn leave(&mut self) {
-        self.at += 1;
+        self.step();
         self.depth = self.depth.saturating_sub(1);
     }
 
     /// The key of the next member of the object that we are in, whose value is then to be read; `None`, and out of
     /// the object, after the last one. `first` says that nothing of the object was read.
+    #[inline]
     pub(super) fn next_key(&mut self, first: bool) -> Result<Option<&'t [u8]>, Fault> {
         if self.next_item(first, b'}')? { self.key().map(Some) } else { Ok(None) }
     }
 
     /// Whether another value follows in the object or array that `close` ends. If not, we are out of it.
+    #[inline]
     pub(super) fn next_item(&mut self, first: bool, close: u8) -> Result<bool, Fault> {
         if !first {
             self.skip_blank();
         }
-        match self.peek() {
-            Some(byte) if byte == close => {
+        match self.rest {
+            [byte, ..] if *byte == close => {
                 self.leave();
                 Ok(false)
             }
-            Some(_) if first => Ok(true),
-            Some(b',') => {
-                self.at += 1;
+            [_, ..] if first => Ok(true),
+            [b',', rest @ ..] => {
+                self.rest = rest;
                 self.skip_blank();
                 Ok(true)
             }
-            _ => Err(Fault::Syntax),
+            _ => syntax(),
         }
-    }
-
-    /// Reads past these bytes if they are next.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
-        let taken = self.text.get(self.at..).is_some_and(|rest| rest.starts_with(bytes));
-        self.at += if taken { bytes.len() } else { 0 };
-        taken
     }
 
     /// Reads past the value that starts here, whatever it is, and answers where it stands.
+    #[inline]
     pub(super) fn value(&mut self) -> Result<Span, Fault> {
-        let start = self.at;
-        match self.peek() {
-            Some(b'{' | b'[') => self.container()?,
+        let start = self.position();
+        match self.rest {
+            [b'{' | b'[', ..] => self.container()?,
             _ => self.scalar()?,
         }
-        Ok(Span::new(start, self.at))
+        Ok(Span::new(start, self.position()))
     }
 
     /// Reads past an object or array.
@@ -145,22 +157,13 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
             }
             // A value has ended, and perhaps what is around it.
             while let Some(close) = inner {
-                self.skip_blank();
-                match self.peek() {
-                    Some(b',') => {
-                        self.at += 1;
-                        self.skip_blank();
-                        if close == b'}' {
-                            self.key()?;
-                        }
-                        break;
+                if self.next_item(false, close)? {
+                    if close == b'}' {
+                        self.key()?;
                     }
-                    Some(byte) if byte == close => {
-                        self.leave();
-                        inner = outer.pop();
-                    }
-                    _ => return Err(Fault::Syntax),
+                    break;
                 }
+                inner = outer.pop();
             }
             if inner.is_none() {
                 return Ok(());
@@ -171,124 +174,111 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
     /// A string, number or literal.
     #[inline]
     fn scalar(&mut self) -> Result<(), Fault> {
-        match self.peek() {
-            Some(b'"') => self.string().map(|_| ()),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.literal(b"true"),
-            Some(b'f') => self.literal(b"false"),
-            Some(b'n') => self.literal(b"null"),
-            _ => Err(Fault::Syntax),
+        match self.rest {
+            [b'"', rest @ ..] => self.string(rest).map(|_| ()),
+            [b'-' | b'0'..=b'9', ..] => self.number(),
+            _ => self.literal(),
         }
     }
 
-    fn literal(&mut self, literal: &[u8]) -> Result<(), Fault> {
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        if !rest.starts_with(literal) {
-            return Err(Fault::Syntax);
-        }
-        self.at += literal.len();
-        Ok(())
+    fn literal(&mut self) -> Result<(), Fault> {
+        let taken = self.take(b"true") || self.take(b"false") || self.take(b"null");
+        if taken { Ok(()) } else { syntax() }
     }
 
     fn number(&mut self) -> Result<(), Fault> {
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-        }
-        match self.peek() {
-            Some(b'0') => self.at += 1,
-            _ => self.digits()?,
-        }
-        if self.peek() == Some(b'.') {
-            self.at += 1;
+        self.take(b"-");
+        if !self.take(b"0") {
             self.digits()?;
         }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.at += 1;
-            if matches!(self.peek(), Some(b'+' | b'-')) {
-                self.at += 1;
-            }
+        if self.take(b".") {
+            self.digits()?;
+        }
+        if self.take(b"e") || self.take(b"E") {
+            let _ = self.take(b"+") || self.take(b"-");
             self.digits()?;
         }
         Ok(())
     }
 
     /// One digit or more.
+    #[inline]
     fn digits(&mut self) -> Result<(), Fault> {
-        let start = self.at;
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
+        let before = self.rest.len();
+        while let [b'0'..=b'9', rest @ ..] = self.rest {
+            self.rest = rest;
         }
-        if self.at > start { Ok(()) } else { Err(Fault::Syntax) }
+        if self.rest.len() < before { Ok(()) } else { syntax() }
     }
 
     /// The key of a member, its colon, and the white space around it. A key with escapes reads as what it means if it
     /// means a name that we know, or else as a name that nobody knows.
     #[inline]
     fn key(&mut self) -> Result<&'t [u8], Fault> {
-        let start = self.at;
-        if self.peek() != Some(b'"') {
-            return Err(Fault::Syntax);
+        let token = self.rest;
+        let [b'"', rest @ ..] = token else { return syntax() };
+        let mut name = self.string(rest)?;
+        if !PLAIN && name.contains(&b'\\') {
+            let token = token.get(..name.len() + 2).unwrap_or_default();
+            name = serde_json::from_slice::<String>(token).ok().and_then(|name| known_name(&name)).unwrap_or_default();
         }
-        let name = if self.string()? {
-            let token = self.text.get(start..self.at).unwrap_or_default();
-            serde_json::from_slice::<String>(token).ok().and_then(|name| known_name(&name)).unwrap_or_default()
-        } else {
-            self.text.get(start + 1..self.at - 1).unwrap_or_default()
-        };
         self.skip_blank();
-        if self.peek() != Some(b':') {
-            return Err(Fault::Syntax);
-        }
-        self.at += 1;
+        let [b':', rest @ ..] = self.rest else { return syntax() };
+        self.rest = rest;
         self.skip_blank();
         Ok(name)
     }
 
-    /// A string, whose quote is next. Answers whether it has escapes.
+    /// A string, of which all but the first quote is `rest`. Answers what stands between the quotes.
     #[inline]
-    fn string(&mut self) -> Result<bool, Fault> {
-        let mut escaped = false;
-        self.at += 1;
-        if PLAIN {
-            self.at = quote(self.text, self.at) + 1;
-            return if self.at > self.text.len() { Err(Fault::Syntax) } else { Ok(false) };
-        }
+    fn string(&mut self, rest: &'t [u8]) -> Result<&'t [u8], Fault> {
+        let mut at = if PLAIN { quote(rest) } else { special(rest) };
         loop {
-            self.at = special(self.text, self.at);
-            match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(escaped);
+            let Some((text, [stop, after @ ..])) = rest.split_at_checked(at) else { return syntax() };
+            match stop {
+                b'"' => {
+                    self.rest = after;
+                    return Ok(text);
                 }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
+                b'\\' if !PLAIN => {
+                    let after = escape(after).ok_or(Fault::Syntax)?;
+                    at = rest.len() - after.len() + special(after);
                 }
-                _ => return Err(Fault::Syntax),
+                _ => return syntax(),
             }
         }
     }
 
-    fn escape(&mut self) -> Result<(), Fault> {
-        match self.text.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
-            Some(b'u') => {
-                let digits = self.text.get(self.at + 2..self.at + 6).unwrap_or_default();
-                if digits.len() != 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return Err(Fault::Syntax);
-                }
-                self.at += 6;
-            }
-            _ => return Err(Fault::Syntax),
-        }
-        Ok(())
+    #[inline]
+    fn step(&mut self) {
+        self.rest = self.rest.get(1..).unwrap_or_default();
     }
 
     #[inline]
     fn skip_blank(&mut self) {
-        while self.peek().is_some_and(|byte| byte == b' ' || !PLAIN && matches!(byte, b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
+        if self.rest.first().is_some_and(|byte| *byte <= b' ') {
+            self.skip_blanks();
         }
+    }
+
+    /// Compact frames have none.
+    #[cold]
+    fn skip_blanks(&mut self) {
+        while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+    }
+}
+
+/// What follows an escape, of which the backslash was read.
+fn escape(rest: &[u8]) -> Option<&[u8]> {
+    match rest {
+        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..] => Some(rest),
+        [b'u', rest @ ..] => {
+            let (digits, rest) = rest.split_first_chunk::<4>()?;
+            digits.iter().all(u8::is_ascii_hexdigit).then_some(rest)
+        }
+        _ => None,
     }
 }
 
@@ -311,31 +301,37 @@ const fn zeros(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & (ONES << 7)
 }
 
-/// The first quote at or after `at`, eight bytes at a time; the end of the text if there is none.
+/// Where the first quote is; the length of the text if there is none.
 #[inline]
-fn quote(text: &[u8], at: usize) -> usize {
-    find(text, at, |word| zeros(word ^ (ONES * b'"' as u64)), |byte| byte == b'"')
+fn quote(text: &[u8]) -> usize {
+    find(text, |word| zeros(word ^ (ONES * b'"' as u64)), |byte| byte == b'"')
 }
 
-/// The first quote, backslash or control character at or after `at`; the end of the text if there is none.
-pub(super) fn special(text: &[u8], at: usize) -> usize {
+/// Where the first quote, backslash or control character is; the length of the text if there is none.
+pub(super) fn special(text: &[u8]) -> usize {
     let word = |word: u64| {
         let control = word.wrapping_sub(ONES * 0x20) & !word & (ONES << 7);
         zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64)) | control
     };
-    find(text, at, word, |byte| matches!(byte, b'"' | b'\\' | 0..0x20))
+    find(text, word, |byte| matches!(byte, b'"' | b'\\' | 0..0x20))
 }
 
 /// Where `word`, which marks the high bits of bytes, first finds something; `byte` tells for the last few bytes.
 #[inline(always)]
-fn find(text: &[u8], mut at: usize, word: impl Fn(u64) -> u64, byte: impl Fn(u8) -> bool) -> usize {
-    while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
+fn find(text: &[u8], word: impl Fn(u64) -> u64, byte: impl Fn(u8) -> bool) -> usize {
+    let mut rest = text;
+    while let Some((bytes, after)) = rest.split_first_chunk() {
         let found = word(u64::from_le_bytes(*bytes));
         if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
+            return text.len() - rest.len() + (found.trailing_zeros() / 8) as usize;
         }
-        at += 8;
+        rest = after;
     }
-    let rest = text.get(at..).unwrap_or_default();
-    at + rest.iter().position(|b| byte(*b)).unwrap_or(rest.len())
+    text.len() - rest.len() + find_at_end(rest, byte)
+}
+
+/// The last few bytes of a text, where no string of a whole frame ends.
+#[cold]
+fn find_at_end(rest: &[u8], byte: impl Fn(u8) -> bool) -> usize {
+    rest.iter().position(|b| byte(*b)).unwrap_or(rest.len())
 }

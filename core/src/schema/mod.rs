@@ -39,6 +39,7 @@ mod document;
 pub mod elicitation;
 mod equal;
 mod evaluate;
+mod flat;
 mod members;
 pub mod mirror;
 mod node;
@@ -316,6 +317,17 @@ impl Schema {
         let value: Value = raw.parse().map_err(|_| ValidateError::Unreadable)?;
         self.validate(&value)?;
         Ok(value)
+    }
+
+    /// Validates what `raw` says, without reading more of it than that takes.
+    ///
+    /// # Errors
+    /// As [`validate_json`](Self::validate_json).
+    pub fn check_json(&self, raw: &Json) -> Result<(), ValidateError> {
+        if flat::fits(&self.graph, raw.as_bytes()) {
+            return Ok(());
+        }
+        self.validate_json(raw).map(drop)
     }
 
     /// Validates with `steps` and answers how many are left.

@@ -136,7 +136,7 @@ fn tool(definition: &Definition, version: Version, params: &Members) -> Result<A
         None => return Err(unknown("tool", &name)),
     };
     let schema = index.and_then(|index| catalogue.tools.get(index)).and_then(|entry| entry.input.as_ref());
-    if let Some(Err(problem)) = schema.map(|schema| schema.validate_json(&arguments)) {
+    if let Some(Err(problem)) = schema.map(|schema| schema.check_json(&arguments)) {
         let text = format!("the arguments do not fit the tool's input schema: {problem}");
         return if version.bad_arguments_are_results() {
             Ok(Admission::ToolError(text))
@@ -147,6 +147,7 @@ fn tool(definition: &Definition, version: Version, params: &Members) -> Result<A
     Ok(Admission::Invoke(Call::Tool { index, name, arguments }, Expects::Tool(index)))
 }
 
+#[inline(never)]
 fn prompt(definition: &Definition, params: &Members) -> Result<Admission, ErrorObject> {
     let name = params.required_string(Field::Name)?;
     let arguments = arguments(params)?;
@@ -167,6 +168,7 @@ fn prompt(definition: &Definition, params: &Members) -> Result<Admission, ErrorO
 
 /// Exact URIs before templates, templates in the order of registration, the catch-all before both. What is no URI,
 /// or a path that climbs out of its folder, is not found.
+#[inline(never)]
 fn read(definition: &Definition, version: Version, params: &Members) -> Result<Admission, ErrorObject> {
     let uri = params.required_string(Field::Uri)?;
     let catalogue = &definition.catalogue;
@@ -201,6 +203,7 @@ pub fn resource_not_found(version: Version, uri: &str) -> ErrorObject {
     ErrorObject { data: data.ok(), ..ErrorObject::new(version.resource_not_found(), "resource not found") }
 }
 
+#[inline(never)]
 fn subscription(features: &Features, method: Method, params: &Members) -> Result<Admission, ErrorObject> {
     let uri: Box<str> = params.required_string(Field::Uri)?.into();
     if !is_uri(&uri) {
@@ -214,6 +217,7 @@ fn subscription(features: &Features, method: Method, params: &Members) -> Result
     })
 }
 
+#[inline(never)]
 fn set_level(params: &Members) -> Result<Admission, ErrorObject> {
     let level = params.required_string(Field::Level)?;
     LoggingLevel::parse(&level)
@@ -221,6 +225,7 @@ fn set_level(params: &Members) -> Result<Admission, ErrorObject> {
         .ok_or_else(|| ErrorObject::invalid_params("level is no log level"))
 }
 
+#[inline(never)]
 fn complete(definition: &Definition, params: &Members) -> Result<Admission, ErrorObject> {
     /// What is being completed.
     #[derive(serde::Deserialize)]
@@ -286,6 +291,7 @@ fn find_reference(
     }
 }
 
+#[cold]
 fn unknown(kind: &str, name: &str) -> ErrorObject {
     /// Names are the peer's text: enough to recognise, not enough to flood.
     const SHOWN: usize = 200;

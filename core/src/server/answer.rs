@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{ReplySlot, RequestId, SlotId};
 use crate::jsonrpc::FrameWriter;
 use crate::machine::Now;
+use crate::model::CallToolResult;
 use crate::spec::{Era, ErrorCode, Method, Version};
 
 impl Server {
@@ -85,6 +86,7 @@ impl Server {
     }
 
     /// Ends a request whose handler asked what cannot be asked.
+    #[cold]
     pub(super) fn cannot_ask(&mut self, slot: SlotId, why: Unaskable) {
         match why {
             Unaskable::Refuse(error) => {
@@ -94,7 +96,7 @@ impl Server {
                 });
                 if is_tool {
                     let text = error.message.clone().into_owned();
-                    self.finish_with(slot, Reply::Tool(crate::model::CallToolResult::error(text)));
+                    self.finish_with(slot, Reply::Tool(CallToolResult::error(text)));
                 } else {
                     self.finish_with(slot, Reply::Error(error));
                 }
@@ -107,9 +109,12 @@ impl Server {
     }
 
     /// Ends a request with a reply that is not a question.
-    pub(super) fn finish_with(&mut self, slot: SlotId, reply: Reply) {
+    pub(super) fn finish_with(&mut self, slot: SlotId, mut reply: Reply) {
         if let Some(entry) = self.end(slot) {
-            let frame = self.write_reply(&entry, reply);
+            let frame = match (&entry.data.expects, &mut reply) {
+                (Expects::Tool(index), Reply::Tool(result)) => self.write_tool_reply(&entry, *index, result),
+                _ => self.write_reply(&entry, reply),
+            };
             self.send(frame, entry.data.batch);
             self.close_if_drained();
         }
@@ -127,10 +132,20 @@ impl Server {
         Some(entry)
     }
 
+    /// The frame that answers the call of a tool.
+    fn write_tool_reply(&mut self, entry: &Entry<Pending>, tool: Option<usize>, result: &mut CallToolResult) -> Bytes {
+        let mut frame = FrameWriter::result_in(std::mem::take(&mut self.buffer), &entry.id);
+        match result::write_tool(&self.definition, entry.data.context.version(), tool, result, frame.out()) {
+            Ok(()) => frame.finish_into(&mut self.buffer),
+            Err(unfit) => self.unfit(&entry.id, &unfit),
+        }
+    }
+
     /// The frame that answers a request, whether or not the reply is one to it.
+    #[inline(never)]
     fn write_reply(&mut self, entry: &Entry<Pending>, reply: Reply) -> Bytes {
         let (id, version, expects) = (&entry.id, entry.data.context.version(), &entry.data.expects);
-        let mut frame = FrameWriter::result_in(std::mem::take(&mut self.buffer), id);
+        let mut frame = FrameWriter::result(id, 256);
         let written = match reply {
             Reply::Error(error) => sendable(version, expects, error).map(Err),
             Reply::StateUsed => Ok(Err(rounds::state_refused())),
@@ -143,16 +158,26 @@ impl Server {
             }),
         };
         match written {
-            Ok(Ok(())) => frame.finish_into(&mut self.buffer),
+            Ok(Ok(())) => frame.finish(),
             Ok(Err(error)) => FrameWriter::error(Some(id), false, &error),
-            Err(unfit) => {
-                self.say_unfit(&unfit);
-                FrameWriter::error(Some(id), false, &ErrorObject::internal())
-            }
+            Err(unfit) => self.unfit(id, &unfit),
         }
     }
 
+    /// Says what is wrong with a reply; the client hears no more than that something is.
+    #[cold]
+    fn unfit(&mut self, id: &RequestId, unfit: &Unfit) -> Bytes {
+        let text = match unfit {
+            Unfit::Kind => "a reply of another kind than the call".to_owned(),
+            Unfit::Code(code) => format!("a handler answered with the error code {code}, which is not its to use"),
+            Unfit::Output(problem) => format!("a tool's result breaks its output schema: {problem}"),
+        };
+        self.say(Diagnostic::new(DiagnosticKind::Output, text));
+        FrameWriter::error(Some(id), false, &ErrorObject::internal())
+    }
+
     /// Says once for each that a modern client was asked for what is deprecated there.
+    #[cold]
     fn say_deprecated_questions(&mut self, asked: &InputRequired) {
         for method in asked.requests.iter().filter_map(|(_, request)| request.method()) {
             match method {
@@ -163,15 +188,6 @@ impl Server {
                 _ => {}
             }
         }
-    }
-
-    fn say_unfit(&mut self, unfit: &Unfit) {
-        let text = match unfit {
-            Unfit::Kind => "a reply of another kind than the call".to_owned(),
-            Unfit::Code(code) => format!("a handler answered with the error code {code}, which is not its to use"),
-            Unfit::Output(problem) => format!("a tool's result breaks its output schema: {problem}"),
-        };
-        self.say(Diagnostic::new(DiagnosticKind::Output, text));
     }
 
     /// A legacy subscription that the application has agreed to.
@@ -218,6 +234,7 @@ impl Server {
         self.close_if_drained();
     }
 
+    #[cold]
     pub(super) fn send_error(&mut self, id: &RequestId, error: &ErrorObject, batch: Option<u64>) {
         self.send(FrameWriter::error(Some(id), false, error), batch);
     }
@@ -238,6 +255,7 @@ impl Server {
     }
 
     /// One of a batch's requests has ended. The last one sends the answers, if there are any.
+    #[cold]
     pub(super) fn leave_batch(&mut self, id: u64, answer: Option<Bytes>) {
         let Some(batch) = self.batches.get_mut(&id) else { return };
         batch.waiting = batch.waiting.saturating_sub(1);

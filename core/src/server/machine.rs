@@ -397,6 +397,7 @@ impl Server {
         self.queue.unwritten() > self.definition.policy.limits.output_bytes
     }
 
+    #[cold]
     pub(super) fn say(&mut self, diagnostic: Diagnostic) {
         if !self.is_closed() {
             self.queue.push(Action::Diagnostic(diagnostic));
@@ -421,7 +422,7 @@ impl Server {
 
     fn receive_line(&mut self, now: Now, line: Result<Bytes, LineError>) -> Result<(), Error> {
         match line {
-            Ok(line) => self.receive_frame(now, &line),
+            Ok(line) => self.receive_frame(now, line),
             Err(LineError::TooLong { limit }) => {
                 let error = Error::limit(Bound::FrameBytes, limit);
                 self.refuse_frame(&error);
@@ -435,6 +436,7 @@ impl Server {
         Ok(())
     }
 
+    #[cold]
     fn end_of_input(&mut self, now: Now) -> Result<(), Error> {
         if let Some(line) = self.lines.finish() {
             self.receive_line(now, line)?;
@@ -456,6 +458,7 @@ impl Server {
         }
     }
 
+    #[cold]
     fn finish_closing(&mut self, closed: Closed) {
         if self.is_closed() {
             return;

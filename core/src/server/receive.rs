@@ -24,14 +24,15 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Refused;
 use crate::error::{Error, ErrorObject};
 use crate::ids::{ProgressToken, ReplySlot, RequestId};
-use crate::jsonrpc::{Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode};
+use crate::jsonrpc::{Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned};
 use crate::limits::Bound;
 use crate::machine::Now;
+use crate::model::LoggingLevel;
 use crate::spec::{Era, Method, Version};
 
 impl Server {
-    pub(super) fn receive_frame(&mut self, now: Now, frame: &Bytes) {
-        match decode(frame, self.definition.policy.limits.json_depth) {
+    pub(super) fn receive_frame(&mut self, now: Now, frame: Bytes) {
+        match decode_owned(frame, self.definition.policy.limits.json_depth) {
             Ok(Message::Batch(parts)) => self.receive_batch(now, &parts),
             Ok(message) => self.receive_message(now, message, None),
             Err(InvalidFrame::NotMessage { what, id: Some(id) }) => {
@@ -43,6 +44,7 @@ impl Server {
     }
 
     /// Answers a frame whose id could not be read, once.
+    #[cold]
     pub(super) fn refuse_frame(&mut self, error: &Error) {
         let kind = match error {
             Error::LimitExceeded { bound, .. } => DiagnosticKind::Limit(*bound),
@@ -55,6 +57,7 @@ impl Server {
     }
 
     /// A batch of a session that has them. Its answers go out together, as one array.
+    #[cold]
     fn receive_batch(&mut self, now: Now, parts: &[Bytes]) {
         let limits = &self.definition.policy.limits;
         if !self.session.as_ref().is_some_and(|session| session.version.has_batches()) {
@@ -83,6 +86,7 @@ impl Server {
         self.leave_batch(batch, None);
     }
 
+    #[cold]
     fn answer_invalid_part(&mut self, batch: u64, what: &'static str, id: Option<RequestId>) {
         self.say(Diagnostic::new(DiagnosticKind::InvalidFrame, what));
         let frame = FrameWriter::error(id.as_ref(), true, &ErrorObject::invalid_request(what));
@@ -115,11 +119,11 @@ impl Server {
         }
     }
 
+    // Inlined, or its parameters are copied.
+    #[inline(always)]
     fn receive_request(&mut self, now: Now, id: RequestId, method: MethodName, params: Members, batch: Option<u64>) {
         if self.inbound.has(&id) || self.listens.contains_key(&id) {
-            let text = "a request with this id is in flight";
-            self.say(Diagnostic::new(DiagnosticKind::Refused, text).of(&id));
-            return self.send_error(&id, &ErrorObject::invalid_request(text), batch);
+            return self.refuse(&id, Refused::Duplicate, batch);
         }
         let judged = params.check().map_err(ErrorObject::from).and_then(|()| self.judge(&method, &params));
         match judged {
@@ -172,6 +176,7 @@ impl Server {
         })
     }
 
+    #[cold]
     fn initialize(&mut self, id: &RequestId, params: &Members) {
         if self.session.is_some() {
             let text = "the session is open already";
@@ -190,50 +195,51 @@ impl Server {
 
     /// Serves a request at its revision.
     fn serve(&mut self, now: Now, request: Arc<Request>, batch: Option<u64>) {
-        let id = &request.id;
         match admit(&self.definition, request.version, &request.method, &request.params) {
-            Ok(Admission::Result(text)) => self.send_result(id, &text, batch),
-            Ok(Admission::ToolError(text)) => {
+            Ok(Admission::Invoke(call, expects)) => self.invoke(now, request, call, expects, batch),
+            Ok(Admission::Result(text)) => self.send_result(&request.id, &text, batch),
+            Ok(admission) => self.serve_here(&request, admission, batch),
+            Err(error) => self.send_error(&request.id, &error, batch),
+        }
+    }
+
+    /// Serves what needs no code of the application.
+    #[inline(never)]
+    fn serve_here(&mut self, request: &Request, admission: Admission, batch: Option<u64>) {
+        let id = &request.id;
+        match admission {
+            Admission::ToolError(text) => {
                 let mut frame = FrameWriter::result(id, 256);
                 result::tool_error(&self.definition, request.version, &text, frame.out());
-                self.send(frame.finish(), batch);
+                return self.send(frame.finish(), batch);
             }
-            Ok(Admission::Listen(filter)) => self.listen(id.clone(), filter),
-            Ok(Admission::SetLevel(level)) => {
+            Admission::Listen(filter) => return self.listen(id.clone(), filter),
+            Admission::SetLevel(level) => {
                 if let Some(session) = &mut self.session {
                     session.level = Some(level);
                 }
-                self.send_result(id, b"{}", batch);
             }
-            Ok(Admission::Subscribe(uri)) => {
-                let definition = &self.definition;
-                match self.session.as_mut().map(|session| session.subscribe(definition, uri)) {
-                    Some(Err(error)) => self.send_error(id, &error, batch),
-                    _ => self.send_result(id, b"{}", batch),
+            Admission::Subscribe(uri) => {
+                if let Some(Err(error)) = self.session.as_mut().map(|session| session.subscribe(&self.definition, uri)) {
+                    return self.send_error(id, &error, batch);
                 }
             }
-            Ok(Admission::Unsubscribe(uri)) => {
+            Admission::Unsubscribe(uri) => {
                 if let Some(session) = &mut self.session {
                     session.unsubscribe(&uri);
                 }
-                self.send_result(id, b"{}", batch);
             }
-            Ok(Admission::Invoke(call, expects)) => self.invoke(now, request, call, expects, batch),
-            Err(error) => self.send_error(id, &error, batch),
+            // Served before.
+            Admission::Result(_) | Admission::Invoke(..) => return,
         }
+        self.send_result(id, b"{}", batch);
     }
 
     /// Hands a request to the application.
     fn invoke(&mut self, now: Now, request: Arc<Request>, call: Call, expects: result::Expects, batch: Option<u64>) {
         let (level, rounds) = match self.read_modern(now, &request) {
             Ok(read) => read,
-            Err(bad) => {
-                if let BadRetry::State(refused) = &bad {
-                    let text = format!("requestState refused: {}", refused.cause());
-                    self.say(Diagnostic::new(DiagnosticKind::RequestState, text).of(&request.id));
-                }
-                return self.send_error(&request.id, &bad.to_object(), batch);
-            }
+            Err(bad) => return self.refuse_retry(&request.id, &bad, batch),
         };
         let token = match request.params.meta_raw(MetaField::ProgressToken).map(RequestId::from_json_text) {
             Some(None) => {
@@ -247,10 +253,9 @@ impl Server {
             Call::Unsubscribe { uri } => Some(Subscribes::NoMoreTo(uri.clone())),
             _ => None,
         };
-        let id = request.id.clone();
-        let context = Context { request, rounds: rounds.map(Arc::new) };
+        let context = Context { request, rounds };
         let pending = Pending { context: context.clone(), expects, level, batch, subscribes, asking: None };
-        match self.inbound.open(id.clone(), token, pending) {
+        match self.inbound.open(context.request.id.clone(), token, pending) {
             Ok(slot) => {
                 if let Some(limit) = self.definition.policy.limits.invocation {
                     self.deadlines.set(Key::Invocation(slot), now.mono.after(limit));
@@ -258,16 +263,28 @@ impl Server {
                 let slot = ReplySlot(slot);
                 self.queue.push(Action::Invoke(Box::new(Invocation { slot, call, context })));
             }
-            Err(refused) => {
-                let bound = self.definition.policy.limits.in_flight;
-                let error = match refused {
-                    Refused::Duplicate => ErrorObject::invalid_request("a request with this id is in flight"),
-                    Refused::Full => Error::limit(Bound::InFlight, bound).to_object(),
-                };
-                self.say(Diagnostic::new(DiagnosticKind::Refused, error.message.clone()).of(&id));
-                self.send_error(&id, &error, batch);
-            }
+            Err(refused) => self.refuse(&context.request.id, refused, batch),
         }
+    }
+
+    #[cold]
+    fn refuse_retry(&mut self, id: &RequestId, bad: &BadRetry, batch: Option<u64>) {
+        if let BadRetry::State(refused) = bad {
+            let text = format!("requestState refused: {}", refused.cause());
+            self.say(Diagnostic::new(DiagnosticKind::RequestState, text).of(id));
+        }
+        self.send_error(id, &bad.to_object(), batch);
+    }
+
+    /// Refuses a request that there is no place for.
+    #[cold]
+    fn refuse(&mut self, id: &RequestId, refused: Refused, batch: Option<u64>) {
+        let error = match refused {
+            Refused::Duplicate => ErrorObject::invalid_request("a request with this id is in flight"),
+            Refused::Full => Error::limit(Bound::InFlight, self.definition.policy.limits.in_flight).to_object(),
+        };
+        self.say(Diagnostic::new(DiagnosticKind::Refused, error.message.clone()).of(id));
+        self.send_error(id, &error, batch);
     }
 
     /// What only modern requests carry: a log level, and the answers and state of a retry.
@@ -275,7 +292,7 @@ impl Server {
         &self,
         now: Now,
         request: &Request,
-    ) -> Result<(Option<crate::model::LoggingLevel>, Option<Rounds>), BadRetry> {
+    ) -> Result<(Option<LoggingLevel>, Option<Arc<Rounds>>), BadRetry> {
         if request.version.era() == Era::Legacy {
             return Ok((None, None));
         }
@@ -284,9 +301,10 @@ impl Server {
         let handed_over = matches!(request.method, MethodName::Known(method)
             if self.definition.features.handed_over.contains(&method));
         let rounds = if may_ask && !handed_over { rounds::read_retry(&self.definition, request, now)? } else { None };
-        Ok((level, rounds))
+        Ok((level, rounds.map(Arc::new)))
     }
 
+    #[cold]
     fn listen(&mut self, id: RequestId, filter: listen::Filter) {
         let bound = self.definition.policy.limits.listen_streams;
         if self.listens.len() >= bound {
@@ -297,6 +315,7 @@ impl Server {
         self.listens.insert(id, filter);
     }
 
+    #[inline(never)]
     fn receive_notification(&mut self, now: Now, method: MethodName, params: &Members) {
         match method {
             MethodName::Known(Method::Cancelled) => self.receive_cancelled(now, params),

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::api::{List, ListPage, Reply};
-use super::definition::{Definition, ToolEntry};
+use super::definition::Definition;
 use super::pages;
 use crate::error::ErrorObject;
 use crate::json::Json;
@@ -66,7 +66,7 @@ pub(super) fn stamp_written(definition: &Definition, version: Version, out: &mut
     }
 }
 
-/// Writes a result, on one line; `out` holds the frame up to its value.
+/// Writes a result; `out` holds the frame up to its value.
 pub(super) fn write(
     definition: &Definition,
     version: Version,
@@ -74,12 +74,8 @@ pub(super) fn write(
     reply: Reply,
     out: &mut Vec<u8>,
 ) -> Result<(), Unfit> {
-    let start = out.len();
     match (expects, reply) {
-        (Expects::Tool(index), Reply::Tool(result)) => {
-            let entry = index.and_then(|index| definition.catalogue.tools.get(index));
-            return write_tool(definition, version, entry, result, out);
-        }
+        (Expects::Tool(index), Reply::Tool(mut result)) => write_tool(definition, version, *index, &mut result, out)?,
         (Expects::Prompt, Reply::Prompt(mut result)) => {
             if result.needs_shaping(&Shape::of(version)) {
                 result.shape(&Shape::of(version));
@@ -99,17 +95,18 @@ pub(super) fn write(
         (_, Reply::Raw(raw)) => write_raw(definition, version, &raw, out),
         _ => return Err(Unfit::Kind),
     }
-    one_line(out.get_mut(start..).unwrap_or_default());
     Ok(())
 }
 
-fn write_tool(
+/// Writes the result of a tool, on one line.
+pub(super) fn write_tool(
     definition: &Definition,
     version: Version,
-    entry: Option<&ToolEntry>,
-    mut result: CallToolResult,
+    tool: Option<usize>,
+    result: &mut CallToolResult,
     out: &mut Vec<u8>,
 ) -> Result<(), Unfit> {
+    let entry = tool.and_then(|tool| definition.catalogue.tools.get(tool));
     if let Some(schema) = entry.and_then(|entry| entry.output.as_ref())
         && definition.policy.validate_output
         && result.is_error != Some(true)
@@ -117,7 +114,7 @@ fn write_tool(
         let content = result.structured_content.as_ref().ok_or_else(|| {
             Unfit::Output("structuredContent is missing, though the tool has an output schema".to_owned())
         })?;
-        schema.validate_json(content).map_err(|problem| Unfit::Output(problem.to_string()))?;
+        schema.check_json(content).map_err(|problem| Unfit::Output(problem.to_string()))?;
     }
     let shape = Shape::of(version);
     let wrapping = entry.map_or_else(Wrapping::default, |entry| entry.wrapping(version));
@@ -126,13 +123,13 @@ fn write_tool(
     }
     let stamped = take_meta(definition, version, &mut result.meta, &mut result.result_type);
     let start = out.len();
-    let raw = match plain_texts(&result) {
+    let raw = match plain_texts(result) {
         Some(texts) => {
-            write_texts(definition, version, &result, texts, out);
+            write_texts(definition, version, result, texts, out);
             result.structured_content.is_some()
         }
         None => {
-            write_stamped(definition, version, stamped, &result, out);
+            write_stamped(definition, version, stamped, result, out);
             true
         }
     };
@@ -186,6 +183,7 @@ fn write_texts<'r>(
     out.push(b'}');
 }
 
+#[inline(never)]
 fn write_read(definition: &Definition, version: Version, mut result: ReadResourceResult, out: &mut Vec<u8>) {
     let hints = definition.policy.cache.read;
     match version.era() {
@@ -205,6 +203,7 @@ fn write_read(definition: &Definition, version: Version, mut result: ReadResourc
 }
 
 /// A completion, at most 100 values of it.
+#[inline(never)]
 fn write_completion(mut completion: Completion, out: &mut Vec<u8>) {
     completion.truncate();
     let mut object = ObjectWriter::new(out);
@@ -213,12 +212,14 @@ fn write_completion(mut completion: Completion, out: &mut Vec<u8>) {
 }
 
 /// A page of a dynamic list.
+#[inline(never)]
 fn write_page(definition: &Definition, version: Version, list: List, page: &ListPage) -> Bytes {
     let items: Vec<_> = page.items.iter().map(Json::as_bytes).collect();
     pages::page(definition, version, list, &items, page.next_cursor.as_deref())
 }
 
 /// The answer to a subscription, which only legacy revisions have.
+#[inline(never)]
 fn write_empty(meta: Option<&Json>, out: &mut Vec<u8>) {
     let mut object = ObjectWriter::new(out);
     if let Some(meta) = meta {
@@ -228,6 +229,7 @@ fn write_empty(meta: Option<&Json>, out: &mut Vec<u8>) {
 }
 
 /// A result that goes out as it is, but for the modern members that it lacks.
+#[inline(never)]
 fn write_raw(definition: &Definition, version: Version, raw: &Json, out: &mut Vec<u8>) {
     if version.era() == Era::Legacy {
         out.extend_from_slice(raw.as_bytes());
@@ -302,6 +304,7 @@ fn write_stamped<T: Serialize>(
 }
 
 /// The result of a tool that failed in a way that the model may read.
+#[inline(never)]
 pub(super) fn tool_error(definition: &Definition, version: Version, text: &str, out: &mut Vec<u8>) {
     write_stamped(definition, version, false, &CallToolResult::error(text), out);
 }

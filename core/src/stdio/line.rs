@@ -189,6 +189,7 @@ impl LineDecoder {
     }
 
     /// Compares the first bytes of the stream with the byte order mark. What differs is the first line's.
+    #[cold]
     fn skip_mark(&mut self, mut matched: usize) -> Step {
         let Some(chunk) = self.chunks.front_mut() else {
             return Step::NeedInput;
@@ -257,6 +258,7 @@ impl LineDecoder {
     }
 
     /// Counts the rest of a line that is too long.
+    #[cold]
     fn discard(&mut self, seen: usize) -> Step {
         let Some(chunk) = self.chunks.front() else {
             return Step::NeedInput;
@@ -288,7 +290,8 @@ impl LineDecoder {
         if line.len() > self.max_line {
             return Some(Err(self.too_long()));
         }
-        (!line.iter().all(u8::is_ascii_whitespace)).then_some(Ok(line))
+        let blank = line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty();
+        (!blank).then_some(Ok(line))
     }
 
     /// Takes `count` bytes off the first chunk, and the chunk with its last byte.
@@ -305,10 +308,12 @@ impl LineDecoder {
         self.max_line.saturating_mul(FLOOD_FACTOR)
     }
 
+    #[cold]
     fn flood(&self) -> LineError {
         LineError::Flood { limit: self.flood_limit() }
     }
 
+    #[cold]
     fn too_long(&self) -> LineError {
         LineError::TooLong { limit: self.max_line }
     }

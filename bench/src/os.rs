@@ -1,0 +1,35 @@
+//! What only the operating system knows: which core a process runs on, and what it has used.
+#![allow(unsafe_code)]
+
+use std::time::Duration;
+
+/// Keeps this process, and the threads that it starts from now on, on one core. Where that cannot be had, everything
+/// runs as it comes.
+pub(crate) fn pin(core: usize) {
+    if cores() < 2 {
+        return;
+    }
+    // SAFETY: the set is a plain array of bits, of which zero is a value; the call reads as much as it is told.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(core, &mut set);
+        libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
+    }
+}
+
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// The processor time that a process and all its threads have used, in user and kernel mode.
+pub(crate) fn cpu_time(process: u32) -> Duration {
+    let Ok(process) = libc::pid_t::try_from(process) else { return Duration::ZERO };
+    let mut clock = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both calls write to the place that they are given, which lives as long as they do.
+    let failed = unsafe {
+        libc::clock_getcpuclockid(process, &raw mut clock) != 0 || libc::clock_gettime(clock, &raw mut time) != 0
+    };
+    assert!(!failed, "the process is alive");
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}

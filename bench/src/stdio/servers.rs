@@ -1,0 +1,197 @@
+//! The servers that are compared. Each is an echo, and a list of tools, on tokio in one thread.
+//!
+//! | server | what it is |
+//! |---|---|
+//! | raw loop | lines from a pipe, the floor's parse and answer, all answers of a chunk in one write |
+//! | mcp-sansio | [`mcp_sansio_tokio::serve_stdio`], typed arguments, derived schema, validated |
+//! | rmcp, pipes | rmcp with its non-blocking pipes |
+//! | rmcp | rmcp with its default streams |
+
+use std::io;
+use std::sync::Arc;
+
+use mcp_sansio_tokio::model::Tool;
+use mcp_sansio_tokio::server::{Context, Server, Text};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, JsonObject, ListToolsResult,
+    PaginatedRequestParams, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+
+use crate::frames::{self, Era};
+use crate::{floor, os, server};
+
+/// One of the servers. The first is what the others are held to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Raw,
+    Ours,
+    RmcpPipes,
+    Rmcp,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 4] = [Self::Raw, Self::Ours, Self::RmcpPipes, Self::Rmcp];
+
+    /// The name on the command line.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Ours => "ours",
+            Self::RmcpPipes => "rmcp-pipes",
+            Self::Rmcp => "rmcp",
+        }
+    }
+
+    /// The name in the table.
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Raw => "raw line loop",
+            Self::Ours => "mcp-sansio",
+            Self::RmcpPipes => "rmcp 3.11.0, `stdio_pipes()`",
+            Self::Rmcp => "rmcp 3.11.0, `stdio()`",
+        }
+    }
+}
+
+/// Is the server `name`, until the end of input.
+pub(crate) fn serve(name: &str, tools: usize) -> Result<(), Box<dyn std::error::Error>> {
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or("no server of that name")?;
+    os::pin(0);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match kind {
+            Kind::Raw => Ok(raw(tools).await?),
+            Kind::Ours => ours(tools).await,
+            Kind::RmcpPipes => rmcp(tools, rmcp::transport::io::stdio_pipes()).await,
+            Kind::Rmcp => rmcp(tools, rmcp::transport::stdio()).await,
+        }
+    })
+}
+
+/// The raw loop. It knows a call from a list by the frame, and the era by the frame too.
+async fn raw(tools: usize) -> io::Result<()> {
+    use std::os::fd::AsFd;
+
+    let mut reader = pipe::Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?;
+    let mut writer = pipe::Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?;
+    let pages = Era::ALL.map(|era| server::first_page(era, tools));
+    let (mut buffer, mut filled, mut out) = (vec![0; 64 << 10], 0, Vec::new());
+    loop {
+        let count = reader.read(&mut buffer[filled..]).await?;
+        if count == 0 {
+            return Ok(());
+        }
+        filled += count;
+        let mut from = 0;
+        while let Some(length) = memchr::memchr(b'\n', &buffer[from..filled]) {
+            raw_answer(&buffer[from..from + length], &pages, &mut out);
+            from += length + 1;
+        }
+        buffer.copy_within(from..filled, 0);
+        filled -= from;
+        if filled == buffer.len() {
+            buffer.resize(filled * 2, 0);
+        }
+        writer.write_all(&out).await?;
+        out.clear();
+    }
+}
+
+fn raw_answer(frame: &[u8], pages: &[Vec<u8>; 2], out: &mut Vec<u8>) {
+    // Where the method stands is known: nothing else is sent here.
+    let head = &frame[..frame.len().min(64)];
+    let [modern, legacy] = pages;
+    let is_modern = memchr::memmem::find(frame, b"protocolVersion\":\"2026").is_some();
+    let era = if is_modern { Era::Modern } else { Era::Legacy };
+    if memchr::memmem::find(head, b"tools/call").is_some() {
+        floor::echo_into(era, frame, out);
+    } else if memchr::memmem::find(head, b"tools/list").is_some() {
+        floor::list_into(frame, if is_modern { modern } else { legacy }, out);
+    } else if memchr::memmem::find(head, b"\"initialize\"").is_some() {
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}\n");
+    }
+}
+
+/// The arguments of the echo.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Echo {
+    text: String,
+    #[expect(dead_code, reason = "read, like the rest, and not used")]
+    n: i64,
+}
+
+async fn ours(tools: usize) -> Result<(), Box<dyn std::error::Error>> {
+    let mut server = Server::new("bench", "1.0.0").page_size(1_000);
+    for number in 0..tools {
+        let tool = Tool::new(frames::tool_name(number)).description(server::description(number));
+        // The lists are to be the same everywhere, and so their schema is stated.
+        let tool = if tools > 1 { tool.input_schema(server::schema()) } else { tool };
+        server = server.tool(tool, |args: Echo, _: Context| async move { Text::new(args.text) });
+    }
+    Ok(mcp_sansio_tokio::serve_stdio(server.build()?).await?)
+}
+
+/// An rmcp server.
+struct Peer {
+    tools: Arc<Vec<rmcp::model::Tool>>,
+}
+
+impl Peer {
+    fn new(tools: usize) -> Self {
+        let Value::Object(schema) = server::schema() else { unreachable!("a schema is an object") };
+        let schema: Arc<JsonObject> = Arc::new(schema);
+        let tool = |number| rmcp::model::Tool::new(frames::tool_name(number), server::description(number), Arc::clone(&schema));
+        Self { tools: Arc::new((0..tools).map(tool).collect()) }
+    }
+}
+
+impl ServerHandler for Peer {
+    fn get_info(&self) -> ServerConfig {
+        let info = json!({
+            "protocolVersion": "2025-11-25",
+            "serverInfo": {"name": "bench", "version": "1.0.0"},
+            "capabilities": {"tools": {}},
+        });
+        serde_json::from_value(info).expect("it is what rmcp writes")
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        /// As its macro reads them.
+        #[derive(serde::Deserialize)]
+        struct Echo {
+            text: String,
+            #[expect(dead_code, reason = "read, like the rest, and not used")]
+            n: i64,
+        }
+        let arguments = Value::Object(call.arguments.unwrap_or_default());
+        let echo: Echo = serde_json::from_value(arguments)
+            .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        Ok(CallToolResult::success(vec![ContentBlock::text(echo.text)]).into())
+    }
+}
+
+async fn rmcp<R, W>(tools: usize, streams: (R, W)) -> Result<(), Box<dyn std::error::Error>>
+where
+    R: tokio::io::AsyncRead + Send + Unpin + 'static,
+    W: tokio::io::AsyncWrite + Send + Unpin + 'static,
+{
+    Peer::new(tools).serve(streams).await?.waiting().await?;
+    Ok(())
+}
