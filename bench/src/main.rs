@@ -72,6 +72,8 @@ fn main() {
             other => fail(&format!("unknown option {other}")),
         }
     }
+    // Before this process keeps itself to one of them.
+    let cores = os::cores();
     let mut tables = vec![in_process(&options)];
     if options.profile.is_none() {
         tables.push(over_stdio(&options));
@@ -83,18 +85,17 @@ fn main() {
         println!("{} goals missed{}", missed.len(), missed.iter().fold(String::new(), |all, one| all + "\n  " + one));
     }
     if let Some(file) = &options.write
-        && let Err(error) = std::fs::write(file, page(&tables))
+        && let Err(error) = std::fs::write(file, page(&tables, cores))
     {
         fail(&format!("{file} cannot be written: {error}"));
     }
 }
 
 /// The page that `--write` makes.
-fn page(tables: &[Table]) -> String {
+fn page(tables: &[Table], cores: usize) -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
     let model = model.trim_start_matches([' ', '\t', ':']);
-    let cores = os::cores();
     let head = format!(
         "# Benchmarks\n\n`cargo xtask bench --write BENCHMARKS.md` makes this file. Here it ran on {cores} cores ({model}), \
          in a release build. Everything in a table was measured in one run, by turns; the ratios travel to other \
@@ -150,7 +151,8 @@ fn over_stdio(options: &Options) -> Table {
 }
 
 fn in_memory(options: &Options) -> Table {
-    let about = "Bytes that a server machine has asked of the allocator and not given back, and the size of what holds it.";
+    let about =
+        "Bytes that a server machine has asked of the allocator and not given back, and the size of what holds it.";
     let mut table = Table::new("Memory", about, memory::COLUMNS);
     memory::measure(&options.only, &mut table);
     table

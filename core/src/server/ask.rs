@@ -173,7 +173,8 @@ impl Server {
         for (key, method, params) in prepared {
             let question = Outgoing::Question(Question { slot, key: key.clone() });
             let method = method.map_or("", Method::as_str);
-            if let Err(error) = self.send_request(now, question, method, Some(&params), None) {
+            let timeout = asked.timeouts.get(key).copied();
+            if let Err(error) = self.send_request(now, question, method, Some(&params), timeout) {
                 self.answered(now, slot, key.clone(), Err(error.to_object()));
             }
         }

@@ -110,12 +110,12 @@ impl Run {
     fn ask(&mut self) -> Ending {
         let came = self.context.facts().memo().cloned();
         let mut cell = self.context.cell();
-        let requests = cell.take_questions();
+        let (requests, timeouts) = cell.take_questions();
         let (state, memo) = (cell.take_state(), cell.memo_json(came.as_ref()));
         drop(cell);
         let future = self.future.take();
         match catch_unwind(AssertUnwindSafe(|| drop(future))) {
-            Ok(()) => Ending::Asks(InputRequired { requests, state, memo }),
+            Ok(()) => Ending::Asks(InputRequired { requests, state, memo, timeouts }),
             Err(payload) => panicked(payload),
         }
     }

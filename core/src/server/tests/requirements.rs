@@ -429,6 +429,9 @@ fn m_ver_05_missing_extensions_are_refused_by_name() {
     rig.send(with_capabilities(2, "tools/call", json!({"name": "slow"}), declared));
     let context = rig.invoked().context;
     assert!(context.require_capabilities(&required).is_ok());
+    let error = context.require_capability("sampling.tools").unwrap_err();
+    assert_eq!(error.data.unwrap().get(), r#"{"requiredCapabilities":{"sampling":{"tools":{}}}}"#);
+    assert!(context.require_capability("no.such.thing").is_err());
     assert_eq!(context.client_capabilities().extension("com.example/x").unwrap().get(), r#"{"level":2}"#);
 }
 
