@@ -121,15 +121,22 @@ impl Server {
     }
 
     /// Closes a slot. Answers with its request if the client still waits for the answer.
+    #[inline(always)]
     fn end(&mut self, slot: SlotId) -> Option<Entry<Pending>> {
         self.deadlines.clear(Key::Invocation(slot));
-        let entry = self.inbound.close(slot)?;
-        if entry.muted {
-            self.say(Diagnostic::new(DiagnosticKind::Muted, "a reply to a cancelled request").of(&entry.id));
-            self.close_if_drained();
+        if self.inbound.get_mut(slot)?.muted {
+            self.end_muted(slot);
             return None;
         }
-        Some(entry)
+        self.inbound.close(slot)
+    }
+
+    #[cold]
+    fn end_muted(&mut self, slot: SlotId) {
+        if let Some(entry) = self.inbound.close(slot) {
+            self.say(Diagnostic::new(DiagnosticKind::Muted, "a reply to a cancelled request").of(&entry.id));
+            self.close_if_drained();
+        }
     }
 
     /// The frame that answers the call of a tool.
