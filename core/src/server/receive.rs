@@ -220,7 +220,8 @@ impl Server {
                 }
             }
             Admission::Subscribe(uri) => {
-                if let Some(Err(error)) = self.session.as_mut().map(|session| session.subscribe(&self.definition, uri)) {
+                if let Some(Err(error)) = self.session.as_mut().map(|session| session.subscribe(&self.definition, uri))
+                {
                     return self.send_error(id, &error, batch);
                 }
             }
