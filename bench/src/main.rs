@@ -5,12 +5,15 @@
 
 mod alloc;
 mod client;
+mod echo;
 mod floor;
 mod frames;
+mod http;
 mod measure;
 mod memory;
 mod os;
 mod report;
+mod served;
 mod server;
 mod stdio;
 
@@ -31,12 +34,12 @@ mcp-sansio-bench [--quick] [--only WORD] [--write FILE]
 --only WORD     only the cases whose title has WORD
 --write FILE    also writes the tables, as Markdown
 --loop NAME N   runs the contender NAME of the case of --only N times, for a profiler
---serve NAME N  is the server NAME with N tools, on standard streams
+--serve NAME N  is the server NAME with N tools, on standard streams, or on a port if NAME begins with "http-"
 ";
 
 struct Options {
     effort: Effort,
-    over_stdio: stdio::Effort,
+    served: served::Effort,
     only: String,
     write: Option<String>,
     profile: Option<(String, usize)>,
@@ -45,7 +48,7 @@ struct Options {
 fn main() {
     let mut options = Options {
         effort: Effort { repetitions: 7, batches: 400 },
-        over_stdio: stdio::Effort { repetitions: 7, run: Duration::from_millis(400) },
+        served: served::Effort { repetitions: 7, run: Duration::from_millis(400) },
         only: String::new(),
         write: None,
         profile: None,
@@ -56,7 +59,7 @@ fn main() {
         match word.as_str() {
             "--quick" => {
                 options.effort = Effort { repetitions: 2, batches: 20 };
-                options.over_stdio = stdio::Effort { repetitions: 2, run: Duration::from_millis(50) };
+                options.served = served::Effort { repetitions: 2, run: Duration::from_millis(50) };
             }
             "--only" => options.only = value(),
             "--write" => options.write = Some(value()),
@@ -64,7 +67,11 @@ fn main() {
                 let name = value();
                 let count = value().parse().unwrap_or_else(|_| fail(&format!("{word} wants a name and a number")));
                 if word == "--serve" {
-                    return stdio::serve(&name, count).unwrap_or_else(|error| fail(&error.to_string()));
+                    let served = match name.strip_prefix("http-") {
+                        Some(name) => http::serve(name, count),
+                        None => stdio::serve(&name, count),
+                    };
+                    return served.unwrap_or_else(|error| fail(&error.to_string()));
                 }
                 options.profile = Some((name, count));
             }
@@ -77,6 +84,7 @@ fn main() {
     let mut tables = vec![in_process(&options)];
     if options.profile.is_none() {
         tables.push(over_stdio(&options));
+        tables.push(over_http(&options));
         tables.push(in_memory(&options));
     }
     tables.retain(|table| !table.is_empty());
@@ -145,8 +153,17 @@ fn over_stdio(options: &Options) -> Table {
         lines from a pipe on the same runtime, parses and answers them like the floor, and writes the answers of a read \
         at once. Our server checks the arguments against the derived schema. The processor time is the server's, user \
         and kernel.";
-    let mut table = Table::new("Over stdio", about, stdio::COLUMNS);
-    stdio::measure(options.over_stdio, &options.only, &mut table);
+    let mut table = Table::new("Over stdio", about, served::COLUMNS);
+    stdio::measure(options.served, &options.only, &mut table);
+    table
+}
+
+fn over_http(options: &Options) -> Table {
+    let about = "Child processes on one core, the load on another, a fixed number of connections that are kept alive, each with \
+        one request in flight. The raw server is hyper on the same runtime, whose service reads the body and answers it like \
+        the floor. A legacy call belongs to a session, of which each connection has one.";
+    let mut table = Table::new("Over HTTP", about, served::COLUMNS);
+    http::measure(options.served, &options.only, &mut table);
     table
 }
 

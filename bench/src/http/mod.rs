@@ -1,0 +1,58 @@
+//! Servers over Streamable HTTP: child processes that listen, spoken to over connections that are kept alive.
+//!
+//! As over stdio, each runs in one thread on one core, and the generator of the load on another.
+
+mod load;
+mod servers;
+
+use self::load::Load;
+pub(crate) use self::servers::serve;
+use self::servers::Kind;
+use crate::frames::Era;
+use crate::os;
+use crate::report::{Goal, Table};
+use crate::served::{Effort, Figure, Sample, row};
+
+/// How many connections there are.
+const CONNECTIONS: [usize; 3] = [1, 16, 64];
+
+/// Runs every case whose title has `only`.
+pub(crate) fn measure(effort: Effort, only: &str, table: &mut Table) {
+    for era in Era::ALL {
+        for connections in CONNECTIONS {
+            let title = format!("http: tools/call, {}, {connections} connections", era.name());
+            if title.contains(only) {
+                measure_case(effort, era, connections, &title, table);
+            }
+        }
+    }
+}
+
+/// What is asked of our server.
+const fn goal(connections: usize) -> Option<(Goal, Figure)> {
+    match connections {
+        16 => Some((Goal::AtMost(1.5), Figure::Cpu)),
+        64 => Some((Goal::AtLeast(0.7), Figure::Rate)),
+        _ => None,
+    }
+}
+
+fn measure_case(effort: Effort, era: Era, connections: usize, title: &str, table: &mut Table) {
+    os::pin(1);
+    let start = |kind: Kind| (kind, Load::start(kind.name(), era, connections));
+    let mut loads: Vec<(Kind, Load)> = Kind::ALL.into_iter().map(start).collect();
+    let mut seen: Vec<Vec<Sample>> = vec![Vec::new(); loads.len()];
+    for (_, load) in &mut loads {
+        load.run(effort.run / 4);
+    }
+    for _ in 0..effort.repetitions {
+        for ((_, load), seen) in loads.iter_mut().zip(&mut seen) {
+            seen.push(load.run(effort.run));
+        }
+    }
+    let raw = seen.first().cloned().unwrap_or_default();
+    for ((kind, _), seen) in loads.iter().zip(&seen) {
+        let goal = goal(connections).filter(|_| *kind == Kind::Ours);
+        table.push(row(title, kind.title(), seen, &raw, goal));
+    }
+}
