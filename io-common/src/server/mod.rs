@@ -23,16 +23,18 @@ mod connection;
 mod context;
 mod error;
 mod link;
+mod machine;
 mod replay;
 mod results;
 mod shared;
 mod side;
+mod worker;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use futures_io::{AsyncRead, AsyncWrite};
-use mcp_sansio::server::{BuildError, Closed, Definition, Event, Server as Machine};
+use mcp_sansio::server::{BuildError, Closed, Definition, Event, Server as StreamMachine};
 
 pub use self::arguments::{Args, Arguments, Derived, NoArguments, Plain};
 #[cfg(feature = "schema")]
@@ -46,10 +48,12 @@ pub use self::context::{Cancellation, Context, RequestError};
 pub use self::error::{HandlerError, Shown};
 use self::link::Link;
 pub use self::link::Request;
+use self::machine::Machine;
 pub use self::replay::PATIENCE;
 pub use self::results::{IntoCompletion, IntoContents, IntoPrompt, IntoToolResult, ReadRequest, Structured, Text};
 use self::shared::Shared;
 use self::side::ServerSide;
+use self::worker::Worker;
 use crate::driver::{Driver, StreamError};
 use crate::random::{self, NoRandomness};
 use crate::runtime::Runtime;
@@ -136,11 +140,11 @@ impl Accept {
     {
         let shared = self.server.0;
         let catalogue = Arc::clone(&lock(&shared.catalogue));
-        let machine = Machine::new(Arc::clone(&catalogue.definition), random::seed()?);
-        let link = Link::new(machine, Arc::clone(&catalogue), Arc::clone(&self.runtime), Arc::clone(&shared));
+        let machine = StreamMachine::new(Arc::clone(&catalogue.definition), random::seed()?);
+        let link = Link::new(Machine::Stream(Box::new(machine)), Arc::clone(&catalogue), Arc::clone(&self.runtime), Arc::clone(&shared));
         shared.add(&link);
         let connection = Connection::new(Arc::clone(&link));
-        let side = ServerSide::new(link, catalogue);
+        let side = ServerSide::new(Worker::new(link, catalogue));
         Ok((connection, Driver::new(side, self.runtime, reader, writer, self.trace.map(Tracer::new))))
     }
 }
