@@ -3,7 +3,7 @@
 //! Building does all that would otherwise be done on every call: schemas are checked and compiled, names are put
 //! into tables, list pages and the answer to `server/discover` are written out once for each revision offered.
 
-use super::api::List;
+use super::api::{Event, List};
 use super::names::Table;
 use super::pages::Pages;
 use super::request_state::SealKeys;
@@ -137,16 +137,31 @@ impl Definition {
         self.catalogue.tools.iter().map(|entry| &entry.tool)
     }
 
-    pub(super) fn offers(&self, version: Version) -> bool {
+    /// What a client of this definition must hear when `new` takes its place.
+    #[must_use]
+    pub fn changes_to(&self, new: &Self) -> Vec<Event> {
+        let changed = |list| !self.pages.same(&new.pages, list);
+        let resources = changed(List::Resources) || changed(List::Templates);
+        [
+            (changed(List::Tools), Event::ToolsListChanged),
+            (changed(List::Prompts), Event::PromptsListChanged),
+            (resources, Event::ResourcesListChanged),
+        ]
+        .into_iter()
+        .filter_map(|(changed, event)| changed.then_some(event))
+        .collect()
+    }
+
+    pub(crate) fn offers(&self, version: Version) -> bool {
         self.policy.versions.contains(&version)
     }
 
-    pub(super) fn offers_era(&self, era: Era) -> bool {
+    pub(crate) fn offers_era(&self, era: Era) -> bool {
         self.policy.versions.iter().any(|version| version.era() == era)
     }
 
     /// The revisions of an era that are offered, newest first.
-    pub(super) fn versions_of(&self, era: Era) -> impl Iterator<Item = Version> {
+    pub(crate) fn versions_of(&self, era: Era) -> impl Iterator<Item = Version> {
         self.policy.versions.iter().copied().filter(move |version| version.era() == era)
     }
 

@@ -8,7 +8,8 @@
 //! | `rounds`, `ask`, [`request_state`] | questions of a handler, in both eras |
 //! | `result` | how a reply is written for a revision |
 //! | `listen` | streams of notifications |
-//! | `machine`, `receive`, `answer` | one byte stream |
+//! | `core`, `receive`, `answer`, `wire` | the engine under every transport |
+//! | `machine` | one byte stream |
 
 mod admit;
 mod answer;
@@ -17,6 +18,7 @@ mod ask;
 mod builder;
 mod capability;
 mod context;
+pub(crate) mod core;
 mod definition;
 mod envelope;
 mod listen;
@@ -31,6 +33,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 mod uri;
+pub(crate) mod wire;
 
 pub use admit::resource_not_found;
 pub use api::{
