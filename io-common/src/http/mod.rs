@@ -18,3 +18,4 @@ mod signal;
 
 pub use self::accept::{Bounds, Connections};
 pub use self::io::Stream;
+pub use crate::server::http::{HttpBody, HttpBuilder, HttpService, Principal};

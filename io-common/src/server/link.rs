@@ -95,6 +95,12 @@ impl Link {
         value
     }
 
+    /// Has the driver look again.
+    #[cfg(feature = "http")]
+    pub(super) fn wake(&self) {
+        self.driver.wake();
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         lock(&self.state).closed
     }

@@ -1,7 +1,8 @@
 //! How streams to servers are opened: plainly by the runtime, with TLS on top.
 
 use std::io;
-use std::sync::Arc;
+#[cfg(feature = "tls")]
+use std::sync::{Arc, OnceLock};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
@@ -27,11 +28,21 @@ pub struct Tls {
 
 #[cfg(feature = "tls")]
 impl Tls {
-    /// TLS 1.2 and later, trusting whom the platform trusts.
+    /// TLS 1.2 and later, trusting whom the platform trusts. That is read once for the process, when it is first
+    /// asked for.
     ///
     /// # Errors
     /// When the platform trusts nobody, or says so in a way that cannot be read.
     pub fn platform() -> io::Result<Self> {
+        static PLATFORM: OnceLock<Tls> = OnceLock::new();
+        if let Some(known) = PLATFORM.get() {
+            return Ok(known.clone());
+        }
+        let found = Self::read_platform()?;
+        Ok(PLATFORM.get_or_init(|| found).clone())
+    }
+
+    fn read_platform() -> io::Result<Self> {
         use futures_rustls::rustls::RootCertStore;
 
         let found = rustls_native_certs::load_native_certs();
@@ -68,7 +79,7 @@ impl Tls {
         Self { config: Arc::new(config).into() }
     }
 
-    pub(super) async fn secure(self, host: String, stream: Box<dyn ByteStream>) -> io::Result<Box<dyn ByteStream>> {
+    pub(super) async fn secure(&self, host: &str, stream: Box<dyn ByteStream>) -> io::Result<Box<dyn ByteStream>> {
         use futures_rustls::pki_types::ServerName;
 
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();

@@ -4,6 +4,8 @@ mod connect;
 mod pool;
 mod transport;
 
+pub use mcp_sansio::http::client::Endpoint;
+
 #[cfg(feature = "tls")]
 pub use self::connect::Tls;
 pub use self::connect::{ByteStream, Connector};

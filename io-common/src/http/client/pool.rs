@@ -53,6 +53,7 @@ pub struct Pool(Arc<Shared>);
 struct Shared {
     runtime: Arc<dyn Runtime>,
     connector: Arc<dyn Connector>,
+    /// `None` for that of the platform.
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
     idle: Mutex<HashMap<Origin, Vec<Idle>>>,
@@ -71,8 +72,8 @@ struct Idle {
 }
 
 impl Pool {
-    /// A pool that can speak plain HTTP only.
-    pub fn plain(runtime: Arc<dyn Runtime>, connector: impl Connector) -> Self {
+    /// An empty pool. HTTPS trusts whom the platform trusts.
+    pub fn new(runtime: Arc<dyn Runtime>, connector: impl Connector) -> Self {
         Self(Arc::new(Shared {
             runtime,
             connector: Arc::new(connector),
@@ -82,11 +83,12 @@ impl Pool {
         }))
     }
 
-    /// A pool that can speak HTTPS, too.
+    /// An empty pool like this one that speaks TLS with settings of its own.
     #[cfg(feature = "tls")]
-    pub fn secure(runtime: Arc<dyn Runtime>, connector: impl Connector, tls: Tls) -> Self {
-        let (connector, idle) = (Arc::new(connector), Mutex::default());
-        Self(Arc::new(Shared { runtime, connector, tls: Some(tls), idle }))
+    #[must_use]
+    pub fn tls(&self, tls: Tls) -> Self {
+        let (runtime, connector) = (Arc::clone(&self.0.runtime), Arc::clone(&self.0.connector));
+        Self(Arc::new(Shared { runtime, connector, tls: Some(tls), idle: Mutex::default() }))
     }
 }
 
@@ -106,7 +108,7 @@ impl Transport for Pool {
                     Err(mut error) => match error.take_message() {
                         // It was closed while it was idle, and nothing was sent.
                         Some(unsent) if !fresh => request = unsent,
-                        _ => return Err(TransportError::new("the request failed", error.into_error())),
+                        _ => return Err(TransportError::broken("the request failed", error.into_error())),
                     },
                 }
             }
@@ -144,14 +146,14 @@ impl Shared {
     }
 
     async fn open(&self, origin: &Origin) -> Result<SendRequest<Whole>, TransportError> {
-        let failed = |error| TransportError::new("cannot connect", error);
+        let failed = |error| TransportError::not_sent("cannot connect", error);
         let opening = Box::pin(self.stream(origin));
         let stream = match select(opening, self.runtime.sleep(CONNECT_TIME)).await {
             Either::Left((stream, _)) => stream.map_err(failed)?,
             Either::Right(_) => return Err(failed(std::io::ErrorKind::TimedOut.into())),
         };
         let handshake = http1::Builder::new().max_header_size(HEAD_BYTES).handshake(HyperStream(stream)).await;
-        let (sender, connection) = handshake.map_err(|error| TransportError::new("cannot connect", error))?;
+        let (sender, connection) = handshake.map_err(|error| TransportError::not_sent("cannot connect", error))?;
         // Ends when the sender and the body are dropped, or the server closes.
         self.runtime.spawn(Box::pin(async move { drop(connection.await) }));
         Ok(sender)
@@ -163,10 +165,12 @@ impl Shared {
             return Ok(stream);
         }
         #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.clone() {
-            return tls.secure(origin.host.clone(), stream).await;
+        {
+            let tls = self.tls.clone().map_or_else(Tls::platform, Ok)?;
+            tls.secure(&origin.host, stream).await
         }
-        Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "this client has no TLS"))
+        #[cfg(not(feature = "tls"))]
+        Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "this program was built without TLS"))
     }
 
     fn body(self: &Arc<Self>, origin: Origin, sender: SendRequest<Whole>, body: Incoming) -> ResponseBody {
@@ -186,7 +190,7 @@ impl Shared {
 
 impl Origin {
     fn of(uri: &Uri) -> Result<Self, TransportError> {
-        let bad = |text: &'static str| TransportError::new("the URL is not one of HTTP", text);
+        let bad = |text: &'static str| TransportError::not_sent("the URL is not one of HTTP", text);
         let secure = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
             Some(scheme) if *scheme == Scheme::HTTP => false,
@@ -201,7 +205,7 @@ impl Origin {
 /// The request as it stands on a connection to its origin: a path, and the host beside it.
 fn for_origin(request: Request<Bytes>) -> Result<Request<Whole>, TransportError> {
     let (mut head, body) = request.into_parts();
-    let bad = |error: Box<dyn Error + Send + Sync>| TransportError::new("the request cannot be sent", error);
+    let bad = |error: Box<dyn Error + Send + Sync>| TransportError::not_sent("the request cannot be sent", error);
     let authority = head.uri.authority().map(Authority::as_str).unwrap_or_default();
     // Credentials in URLs are nobody's business.
     let host = authority.rsplit('@').next().unwrap_or_default().to_owned();
@@ -263,7 +267,7 @@ impl Stream for Lent {
                 }
                 Some(Err(error)) => {
                     this.lender = None;
-                    return Poll::Ready(Some(Err(TransportError::new("the response broke off", error))));
+                    return Poll::Ready(Some(Err(TransportError::broken("the response broke off", error))));
                 }
                 None => {
                     this.return_connection();

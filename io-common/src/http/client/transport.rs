@@ -35,13 +35,20 @@ pub trait Transport: Send + Sync + 'static {
 pub struct TransportError {
     /// What was being done.
     pub what: &'static str,
+    /// Whether the server may have seen something of the request.
+    pub sent: bool,
     /// Why it failed.
     pub source: Arc<dyn std::error::Error + Send + Sync>,
 }
 
 impl TransportError {
-    /// An error of an HTTP library. `what` was being done.
-    pub fn new(what: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self { what, source: Arc::from(source.into()) }
+    /// No connection came about, or nothing was written to it.
+    pub fn not_sent(what: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { what, sent: false, source: Arc::from(source.into()) }
+    }
+
+    /// Anything later.
+    pub fn broken(what: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { what, sent: true, source: Arc::from(source.into()) }
     }
 }

@@ -3,11 +3,13 @@
 use std::future::{Future, pending};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use hyper_util::rt::TokioIo;
 use mcp_sansio_io::BoxFuture;
-use mcp_sansio_io::http::client::{ByteStream, Connector};
+use mcp_sansio_io::client::{Client, ClientBuilder, ConnectionError};
+use mcp_sansio_io::http::client::{ByteStream, Connector, Endpoint, Pool};
 use mcp_sansio_io::http::{Bounds, Connections, HttpService};
 use mcp_sansio_io::server::BuiltServer;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
@@ -83,7 +85,28 @@ impl HttpServer {
     }
 }
 
-/// Opens sockets for clients.
+/// Connects to the server at a URL.
+///
+/// # Errors
+/// [`ConnectionError`]: a URL that is none of HTTP, a handshake that fails.
+pub async fn connect_http(url: &str) -> Result<Client, ConnectionError> {
+    let client = Client::builder(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    connect_endpoint(client, Endpoint::new(url)?).await
+}
+
+/// The same for a client and an endpoint with settings of their own, such as headers and credentials.
+///
+/// # Errors
+/// [`ConnectionError`]: settings that contradict themselves, a handshake that fails.
+pub async fn connect_endpoint(client: ClientBuilder, endpoint: Endpoint) -> Result<Client, ConnectionError> {
+    let runtime = TokioRuntime::current();
+    let pool = Pool::new(Arc::clone(&runtime), TcpConnector);
+    let (connecting, driver) = client.over_http(runtime, pool, endpoint)?;
+    tokio::spawn(driver);
+    connecting.await
+}
+
+/// Opens sockets for clients: what a [`Pool`] is made with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpConnector;
 
