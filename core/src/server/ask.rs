@@ -261,6 +261,13 @@ impl Core {
         self.deliver(now, wire, outgoing, Err(RequestFailure::TimedOut));
     }
 
+    /// A request of ours cannot reach the client: it has no answer.
+    pub(crate) fn request_gone(&mut self, now: Now, wire: i64) {
+        let Some(outgoing) = self.outbound.remove(wire) else { return };
+        self.deadlines.clear(Key::Outgoing(wire));
+        self.deliver(now, wire, outgoing, Err(RequestFailure::Gone));
+    }
+
     /// Withdraws what was asked on behalf of a slot.
     pub(super) fn withdraw_requests(&mut self, slot: SlotId) {
         let taken = self.outbound.take_if(|outgoing| match outgoing {

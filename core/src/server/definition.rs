@@ -14,6 +14,7 @@ use crate::model::{
     Wrapping,
 };
 use crate::schema::Schema;
+use crate::schema::mirror::Mirror;
 use crate::spec::{Era, Method, Version};
 use crate::uri_template::UriTemplate;
 
@@ -99,6 +100,8 @@ pub(super) struct ToolEntry {
     /// `None` if every object fits.
     pub(super) input: Option<Schema>,
     pub(super) output: Option<Schema>,
+    /// The arguments that travel as headers too.
+    pub(super) mirrors: Vec<Mirror>,
     /// Whether results are wrapped where a revision carries objects only.
     pub(super) wrapped: Wrapping,
 }
@@ -150,6 +153,12 @@ impl Definition {
         .into_iter()
         .filter_map(|(changed, event)| changed.then_some(event))
         .collect()
+    }
+
+    /// The arguments of a tool that travel as headers too.
+    pub(crate) fn mirrors(&self, tool: &str) -> &[Mirror] {
+        let index = self.catalogue.tool_names.get(tool);
+        index.and_then(|index| self.catalogue.tools.get(*index)).map_or(&[], |entry| &entry.mirrors)
     }
 
     pub(crate) fn offers(&self, version: Version) -> bool {

@@ -10,6 +10,7 @@
 //! | `listen` | streams of notifications |
 //! | `core`, `receive`, `answer`, `wire` | the engine under every transport |
 //! | `machine` | one byte stream |
+//! | `http` | what the transports of HTTP ask beyond that; they are in [`crate::http::server`] |
 
 mod admit;
 mod answer;
@@ -17,11 +18,12 @@ mod api;
 mod ask;
 mod builder;
 mod capability;
-mod context;
+pub(crate) mod context;
 pub(crate) mod core;
 mod definition;
-mod envelope;
-mod listen;
+pub(crate) mod envelope;
+mod http;
+pub(crate) mod listen;
 mod machine;
 mod names;
 mod pages;
@@ -29,7 +31,7 @@ mod receive;
 pub mod request_state;
 mod result;
 mod rounds;
-mod session;
+pub(crate) mod session;
 #[cfg(test)]
 mod tests;
 mod uri;

@@ -152,10 +152,10 @@ impl Core {
     /// Decides the era and the revision of a request.
     fn judge(&self, method: &MethodName, params: &Members) -> Result<Standing, ErrorObject> {
         let initialize = *method == MethodName::Known(Method::Initialize);
-        if let (Wire::Session { .. }, true) = (self.wire, envelope::claims_modern(params)) {
-            return Err(ErrorObject::invalid_request("a request of a session has no envelope of the modern era"));
-        }
         if envelope::claims_modern(params) && self.definition.offers_era(Era::Modern) {
+            if let Wire::Session { .. } = self.wire {
+                return Err(ErrorObject::invalid_request("a request of a session has no envelope of the modern era"));
+            }
             // The method is gone in the modern era, whatever the envelope says.
             if initialize {
                 return Err(ErrorObject::method_not_found(method.as_str()));
@@ -166,6 +166,12 @@ impl Core {
             return Ok(Standing::Initialize);
         }
         if let Some(session) = &self.session {
+            if let (Wire::Stateless, MethodName::Known(Method::ResourcesSubscribe | Method::ResourcesUnsubscribe)) =
+                (self.wire, method)
+            {
+                // Nothing could be delivered.
+                return Err(ErrorObject::method_not_found(method.as_str()));
+            }
             return Ok(Standing::At(session.version));
         }
         if *method == MethodName::Known(Method::Ping) && self.definition.offers_era(Era::Legacy) {
@@ -216,7 +222,7 @@ impl Core {
             Era::Modern => None,
         };
         // Shared from here on, rather than moved from hand to hand.
-        let (sender, asks) = (self.sender.clone(), self.wire.carries_related());
+        let (sender, asks) = (self.sender.clone(), self.wire.can_ask(version.era()));
         let request = Arc::new(Request { id, version, method, params, session, sender, asks });
         match admit(&self.definition, request.version, &request.method, &request.params) {
             Ok(Admission::Invoke(call, expects)) => self.invoke(now, request, call, expects, way),

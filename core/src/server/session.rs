@@ -38,7 +38,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Judges the params of `initialize`.
-    pub(super) fn open(definition: &Definition, params: &Members) -> Result<Self, ErrorObject> {
+    pub(crate) fn open(definition: &Definition, params: &Members) -> Result<Self, ErrorObject> {
         let wanted = params.required_string(Field::ProtocolVersion)?;
         let capabilities =
             params.object(Field::Capabilities)?.ok_or(FieldError::Missing(Field::Capabilities.name()))?;
@@ -59,6 +59,17 @@ impl Session {
             level: definition.policy.early_log_level,
             subscriptions: BTreeSet::new(),
         })
+    }
+
+    /// The session of a client that has none, and is served all the same.
+    pub(super) fn assumed(definition: &Definition, version: Version) -> Self {
+        Self {
+            version,
+            facts: Arc::new(ClientFacts { info: Json::NULL, capabilities: Json::EMPTY_OBJECT }),
+            initialized: true,
+            level: definition.policy.early_log_level,
+            subscriptions: BTreeSet::new(),
+        }
     }
 
     /// Writes the result of `initialize`.

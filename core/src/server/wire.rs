@@ -3,11 +3,11 @@
 //! | wire | carries | listen streams end with | questions, progress, log |
 //! |---|---|---|---|
 //! | lines | both eras, any number of requests | `cancelled`, then the result | yes |
-//! | exchange | one modern request | the result | yes |
+//! | exchange | one modern request | the result | yes, if it may stream; questions always |
 //! | session | one legacy session | – | yes, if its streams carry them |
 //! | stateless | one legacy request | – | no |
 
-use crate::spec::ErrorCode;
+use crate::spec::{Era, ErrorCode};
 
 /// The transport under an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,10 @@ pub(crate) enum Wire {
     /// A byte stream that carries lines.
     Lines,
     /// One modern request over HTTP.
-    Exchange,
+    Exchange {
+        /// Whether the answer may be preceded by what belongs to it; else it is a single JSON object.
+        streams: bool,
+    },
     /// A legacy session over HTTP.
     Session {
         /// Whether answers may be preceded by what belongs to them; else they are single JSON objects.
@@ -29,10 +32,15 @@ impl Wire {
     /// Whether something can be said before the answer to a request.
     pub(super) const fn carries_related(self) -> bool {
         match self {
-            Self::Lines | Self::Exchange => true,
-            Self::Session { streams } => streams,
+            Self::Lines => true,
+            Self::Exchange { streams } | Self::Session { streams } => streams,
             Self::Stateless => false,
         }
+    }
+
+    /// Whether a client can be asked for input: modern ones always, for questions are answers there.
+    pub(super) fn can_ask(self, era: Era) -> bool {
+        era == Era::Modern || self.carries_related()
     }
 }
 
