@@ -110,6 +110,10 @@ pub enum TimerKind {
     Drain,
     /// A resumed stream has been silent for too long (HTTP).
     Stream,
+    /// A stream has been silent for so long that a sign of life is due.
+    KeepAlive,
+    /// A session has been idle for its time.
+    Idle,
 }
 
 /// Deadlines by key: earliest first, one for each key.

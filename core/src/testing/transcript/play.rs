@@ -376,5 +376,7 @@ const fn timer(kind: TimerKind) -> &'static str {
         TimerKind::Invocation => "invocation",
         TimerKind::Drain => "drain",
         TimerKind::Stream => "stream",
+        TimerKind::KeepAlive => "keep_alive",
+        TimerKind::Idle => "idle",
     }
 }
