@@ -98,7 +98,7 @@ fn page(tables: &[Table], cores: usize) -> String {
     let model = model.trim_start_matches([' ', '\t', ':']);
     let head = format!(
         "# Benchmarks\n\n`cargo xtask bench --write BENCHMARKS.md` makes this file. Here it ran on {cores} cores ({model}), \
-         in a release build. Everything in a table was measured in one run, by turns; the ratios travel to other \
+         in a build of the profile `dist`. Everything in a table was measured in one run, by turns; the ratios travel to other \
          machines, the figures do not.\n"
     );
     tables.iter().fold(head, |page, table| page + "\n" + &table.to_markdown())
