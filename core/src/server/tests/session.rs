@@ -134,6 +134,28 @@ fn subscriptions_can_be_vetoed() {
     }
 }
 
+/// Past the bound on subscriptions a client is refused, whether or not the application is asked: it would wait for
+/// news that never come.
+#[test]
+fn subscriptions_past_the_bound_are_refused() {
+    let limits = crate::limits::Limits { subscriptions: 1, ..crate::limits::Limits::default() };
+    for asked in [false, true] {
+        let builder = builder().subscriptions().limits(limits.clone());
+        let builder = if asked { builder.ask_subscriptions() } else { builder };
+        let mut rig = Rig::legacy(builder.build().unwrap(), "2025-11-25", json!({}));
+        for (id, uri, taken) in [(1, "file:///a", true), (2, "file:///b", false), (3, "file:///a", true)] {
+            rig.send(legacy(id, "resources/subscribe", json!({"uri": uri})));
+            if asked {
+                let slot = rig.invoked().slot;
+                rig.reply(slot, Reply::Empty { meta: None });
+            }
+            let answer = rig.one();
+            assert_eq!(answer.get("result").is_some(), taken, "{answer}");
+            assert_eq!(answer["error"]["code"].as_i64().is_some(), !taken, "{answer}");
+        }
+    }
+}
+
 /// A session is a value: another machine goes on with it.
 #[test]
 fn sessions_can_move() {
