@@ -46,6 +46,18 @@ fn initialize_needs_its_members_and_comes_once() {
         rig.send(legacy(2, "tools/list", json!({})));
         assert!(rig.one().get("error").is_some());
     }
+    for (member, wrong) in [
+        ("protocolVersion", json!(20251125)),
+        ("capabilities", json!([])),
+        ("clientInfo", json!("me")),
+        ("clientInfo", json!({"name": "c"})),
+        ("clientInfo", json!({"version": "1"})),
+    ] {
+        let mut request = initialize(json!("2025-11-25"));
+        request["params"][member] = wrong;
+        rig.send(request);
+        assert_eq!(rig.one()["error"]["code"], -32602, "{member}");
+    }
     rig.send(initialize(json!("2025-11-25")));
     rig.one();
     rig.send(initialize(json!("2025-11-25")));
