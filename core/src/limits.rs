@@ -66,7 +66,8 @@ impl fmt::Display for Bound {
     }
 }
 
-/// The bounds of a machine. Start from [`Limits::default`] and change what you must.
+/// The bounds of a machine. Start from [`Limits::default`] for a client and [`Limits::server`] for a server, which
+/// differ in [`Limits::rounds`], and change what you must.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

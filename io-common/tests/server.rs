@@ -126,6 +126,34 @@ fn failures_and_panics_tell_the_client_nothing_and_the_reporter_everything() {
 }
 
 #[test]
+fn notifications_whose_handlers_fail_or_panic_are_reported_and_the_connection_lives() {
+    let reports: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&reports);
+    let server = Server::new("s", "1")
+        .tool(Tool::new("echo"), echo)
+        .on_initialized(|_| panic!("at the start"))
+        .notification("x/fails", |_, _| async { Err(HandlerError::hidden("no disk")) })
+        .notification("x/panics", |_, _| async {
+            if true {
+                panic!("in the middle")
+            }
+            Ok(())
+        })
+        .error_reporter(move |report| seen.lock().unwrap().push(report.to_string()))
+        .build()
+        .unwrap();
+    let wire = Wire::legacy(&server);
+    wire.to.line(r#"{"jsonrpc":"2.0","method":"x/fails"}"#);
+    wire.to.line(r#"{"jsonrpc":"2.0","method":"x/panics"}"#);
+    wire.call(1, "echo", json!({"text": "hi"}));
+    assert_eq!(text(&wire.line()), "hi");
+    let reports = reports.lock().unwrap();
+    let said = |method: &str, what: &str| reports.iter().any(|report| report.contains(method) && report.contains(what));
+    assert!(said("notifications/initialized", "at the start"), "{reports:?}");
+    assert!(said("x/fails", "no disk") && said("x/panics", "in the middle"), "{reports:?}");
+}
+
+#[test]
 fn progress_leaves_while_the_handler_goes_on() {
     let server = Server::new("s", "1")
         .tool(Tool::new("count"), |_: NoArguments, cx: Context| async move {

@@ -1,19 +1,24 @@
 //! The server's side of the driver loop: actions become handlers, handlers become replies.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
+use futures_util::FutureExt as _;
 use mcp_sansio::error::Error;
 use mcp_sansio::ids::ReplySlot;
 use mcp_sansio::machine::{Input, Now, TimerKind};
 use mcp_sansio::server::{Action, Call, Closed, Invocation, Notified, Reply};
+use mcp_sansio::spec::Method;
 
 use super::catalogue::Catalogue;
 use super::cell::Cancelled;
 use super::connection::Connection;
 use super::context::Context;
+use super::error::HandlerError;
 use super::link::{Batch, Link, SlotGuard, settle};
-use super::replay::{Probe, Run, Task};
+use super::replay::{Probe, Run, Task, panic_text};
 use crate::driver::{Outbox, Side, Status};
 use crate::report::Report;
 use crate::trace::Tracer;
@@ -90,18 +95,25 @@ impl ServerSide {
         self.link.runtime.spawn(Box::pin(Task { run, guard: Some(guard) }));
     }
 
+    /// Tells the application of a notification. Nobody waits for an answer: failures and panics are reported.
     fn notified(&self, notified: Notified) {
         let method = match &notified {
+            Notified::Initialized => Method::Initialized.as_str().into(),
+            Notified::RootsListChanged => Method::RootsListChanged.as_str().into(),
             Notified::Custom { method, .. } => method.clone(),
             _ => "".into(),
         };
         let link = Arc::clone(&self.link);
-        let Some(work) = self.batch.catalogue.notified(notified, Connection::new(Arc::clone(&link))) else { return };
+        let connection = Connection::new(Arc::clone(&link));
+        let work = match catch_unwind(AssertUnwindSafe(|| self.batch.catalogue.notified(notified, connection))) {
+            Ok(Some(work)) => work,
+            Ok(None) => return,
+            Err(payload) => return report(&link, &method, panicked(payload)),
+        };
         let work = async move {
-            if let Err(error) = work.await
-                && let (_, Some(error)) = error.into_object()
-            {
-                link.shared.hooks.report(&Report::NotificationFailed { method: &method, error: &*error });
+            let ending = AssertUnwindSafe(work).catch_unwind().await;
+            if let Err(error) = ending.unwrap_or_else(|payload| Err(panicked(payload))) {
+                report(&link, &method, error);
             }
         };
         self.link.runtime.spawn(Box::pin(work));
@@ -133,6 +145,17 @@ impl ServerSide {
             // An action of a newer core has no meaning here.
             _ => {}
         }
+    }
+}
+
+fn panicked(payload: Box<dyn Any + Send>) -> HandlerError {
+    HandlerError::hidden(format!("the handler panicked: {}", panic_text(payload)))
+}
+
+/// Reports what the handler of a notification failed with.
+fn report(link: &Link, method: &str, error: HandlerError) {
+    if let (_, Some(error)) = error.into_object() {
+        link.shared.hooks.report(&Report::NotificationFailed { method, error: &*error });
     }
 }
 
