@@ -158,6 +158,17 @@ fn questions_reach_their_handlers_in_both_eras() {
     }
 }
 
+/// A hook that panics costs its own call nothing, nor any other.
+#[test]
+fn a_progress_hook_that_panics_takes_nothing_down() {
+    let lab = Lab::new();
+    let client = join_up(&lab, &server(), builder(Connect::Modern).on_form(|_, _| async { ElicitResult::decline() }));
+    let client = client.unwrap();
+    let answer = lab.run(async { client.call_tool("order", json!({})).progress(|_| panic!("oh no")).await });
+    assert!(!matches!(answer, Err(ClientError::Call(CallError::Disconnected))), "{answer:?}");
+    assert_eq!(lab.run(async { client.tools().await }).unwrap().len(), 3);
+}
+
 #[test]
 fn a_question_handler_that_fails_or_panics_refuses() {
     for mode in MODES {

@@ -44,6 +44,11 @@ use crate::rng::{Rng, Seed};
 use crate::spec::{Era, Method};
 use crate::stdio::line::{LineDecoder, LineError};
 
+/// How many times `output_bytes` may wait for a client before the stream is given up. Reading stops long before, but
+/// for a client that is asked something, whose answer may stand behind any number of its own requests; and what is
+/// published is not held back at all.
+const OUTPUT_FACTOR: usize = 16;
+
 /// The server of one byte stream. See the module's documentation.
 #[derive(Debug)]
 pub struct Server {
@@ -161,6 +166,7 @@ impl Server {
                 if matches!(self.state, State::Draining) {
                     return Err(Misuse::WrongState("bytes after the end of input").into());
                 }
+                self.check_output()?;
                 self.lines.push(bytes);
                 while let Some(line) = self.lines.next() {
                     self.receive_line(now, line)?;
@@ -299,6 +305,7 @@ impl Server {
     pub fn notify(&mut self, now: Now, method: &str, params: Option<&Json>) -> Result<(), Error> {
         self.queue.touch(now);
         self.check_open()?;
+        self.check_output()?;
         let frame = FrameWriter::notification(method, params.map_or(0, |params| params.get().len()));
         let frame = match params {
             Some(params) if params.is_object() => frame.params_raw(params.as_bytes()),
@@ -315,7 +322,7 @@ impl Server {
     /// out otherwise.
     pub fn publish(&mut self, now: Now, event: &Event) -> Sent {
         self.queue.touch(now);
-        if self.is_closed() {
+        if self.is_closed() || self.check_output().is_err() {
             return Sent::NotWanted;
         }
         let streams: Vec<Bytes> = self
@@ -395,6 +402,17 @@ impl Server {
 
     pub(super) fn is_full(&self) -> bool {
         self.queue.unwritten() > self.definition.policy.limits.output_bytes
+    }
+
+    /// Ends a connection whose client takes nothing, though it goes on asking or being told.
+    fn check_output(&mut self) -> Result<(), Error> {
+        let bound = self.definition.policy.limits.output_bytes;
+        if self.queue.unwritten() <= bound.saturating_mul(OUTPUT_FACTOR) {
+            return Ok(());
+        }
+        let error = Error::limit(Bound::OutputBytes, bound);
+        self.finish_closing(Closed::Failed(error.clone()));
+        Err(error)
     }
 
     #[cold]

@@ -213,6 +213,11 @@ impl Server {
                 result::tool_error(&self.definition, request.version, &text, frame.out());
                 return self.send(frame.finish(), batch);
             }
+            Admission::Listen(_) if batch.is_some() => {
+                // A stream ends when it likes: the other answers of the batch would wait for it.
+                let error = ErrorObject::invalid_request("a listen stream is not part of a batch");
+                return self.send_error(id, &error, batch);
+            }
             Admission::Listen(filter) => return self.listen(id.clone(), filter),
             Admission::SetLevel(level) => {
                 if let Some(session) = &mut self.session {

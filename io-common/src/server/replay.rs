@@ -241,7 +241,7 @@ fn panicked(payload: Box<dyn Any + Send>) -> Ending {
     Ending::Panicked(panic_text(payload))
 }
 
-/// What a panic says.
+/// What was said in a panic.
 pub(super) fn panic_text(payload: Box<dyn Any + Send>) -> String {
     match payload.downcast::<&'static str>() {
         Ok(text) => (*text).to_owned(),

@@ -1,6 +1,5 @@
 //! The server's side of the driver loop: actions become handlers, handlers become replies.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -26,12 +25,18 @@ use crate::trace::Tracer;
 /// The most actions that are taken in one go.
 const BATCH: usize = 128;
 
+/// The most notifications of a connection that handlers work on at a time. Unlike a request, a notification cannot be
+/// refused, so that a client would not notice that it sends more than are worked off: further ones are dropped.
+const MAX_NOTIFIED: usize = 1_024;
+
 pub(super) struct ServerSide {
     link: Arc<Link>,
     batch: Batch,
     /// Replies of handlers that were ready at once.
     replies: Vec<(ReplySlot, Reply)>,
     probe: Probe,
+    /// Held by each handler of a notification that is not done yet.
+    notified: Arc<()>,
     closed: Option<Closed>,
     failed: Option<Error>,
 }
@@ -43,6 +48,7 @@ impl ServerSide {
             batch: Batch { catalogue, actions: Vec::new() },
             replies: Vec::new(),
             probe: Probe::silent(),
+            notified: Arc::default(),
             closed: None,
             failed: None,
         }
@@ -95,28 +101,32 @@ impl ServerSide {
         self.link.runtime.spawn(Box::pin(Task { run, guard: Some(guard) }));
     }
 
-    /// Tells the application of a notification. Nobody waits for an answer: failures and panics are reported.
     fn notified(&self, notified: Notified) {
-        let method = match &notified {
+        let method: Box<str> = match &notified {
+            Notified::Custom { method, .. } => method.clone(),
             Notified::Initialized => Method::Initialized.as_str().into(),
             Notified::RootsListChanged => Method::RootsListChanged.as_str().into(),
-            Notified::Custom { method, .. } => method.clone(),
             _ => "".into(),
         };
         let link = Arc::clone(&self.link);
         let connection = Connection::new(Arc::clone(&link));
-        let work = match catch_unwind(AssertUnwindSafe(|| self.batch.catalogue.notified(notified, connection))) {
-            Ok(Some(work)) => work,
-            Ok(None) => return,
-            Err(payload) => return report(&link, &method, panicked(payload)),
-        };
-        let work = async move {
-            let ending = AssertUnwindSafe(work).catch_unwind().await;
-            if let Err(error) = ending.unwrap_or_else(|payload| Err(panicked(payload))) {
-                report(&link, &method, error);
-            }
-        };
-        self.link.runtime.spawn(Box::pin(work));
+        // A notification has no answer that could tell of a panic, and must not take the connection down either.
+        let panicked = |payload| HandlerError::hidden(format!("it panicked: {}", panic_text(payload)));
+        let held = Arc::clone(&self.notified);
+        // One is ours, and one is `held`.
+        if matches!(notified, Notified::Custom { .. }) && Arc::strong_count(&held) >= MAX_NOTIFIED + 2 {
+            let error = "too many notifications are being worked on, and this one is dropped";
+            return report_failure(&link, &method, Err(HandlerError::hidden(error)));
+        }
+        match catch_unwind(AssertUnwindSafe(|| self.batch.catalogue.notified(notified, connection))) {
+            Ok(None) => {}
+            Ok(Some(work)) => self.link.runtime.spawn(Box::pin(async move {
+                let _held = held;
+                let outcome = AssertUnwindSafe(work).catch_unwind().await;
+                report_failure(&link, &method, outcome.unwrap_or_else(|payload| Err(panicked(payload))));
+            })),
+            Err(payload) => report_failure(&link, &method, Err(panicked(payload))),
+        }
     }
 
     fn act_on(&mut self, action: Action, now: Now, outbox: &mut Outbox, tracer: Option<&Tracer>) {
@@ -148,13 +158,11 @@ impl ServerSide {
     }
 }
 
-fn panicked(payload: Box<dyn Any + Send>) -> HandlerError {
-    HandlerError::hidden(format!("the handler panicked: {}", panic_text(payload)))
-}
-
-/// Reports what the handler of a notification failed with.
-fn report(link: &Link, method: &str, error: HandlerError) {
-    if let (_, Some(error)) = error.into_object() {
+/// What the handler of a notification could not do is for the error reporter alone.
+fn report_failure(link: &Link, method: &str, outcome: Result<(), HandlerError>) {
+    if let Err(error) = outcome
+        && let (_, Some(error)) = error.into_object()
+    {
         link.shared.hooks.report(&Report::NotificationFailed { method, error: &*error });
     }
 }

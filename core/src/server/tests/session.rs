@@ -64,6 +64,28 @@ fn initialize_needs_its_members_and_comes_once() {
     assert_eq!(rig.one()["error"]["code"], -32600);
 }
 
+/// What a session subscribes to is bounded in number and in bytes; what it has subscribed to it may name again.
+#[test]
+fn subscriptions_are_bounded() {
+    let mut limits = crate::limits::Limits::server();
+    limits.frame_bytes = 1_000;
+    limits.subscriptions = 3;
+    let mut rig = Rig::legacy(builder().limits(limits).build().unwrap(), "2025-11-25", json!({}));
+    let mut subscribe = |uri: String| {
+        rig.send(legacy(1, "resources/subscribe", json!({"uri": uri})));
+        rig.one()["error"]["message"].as_str().map(ToOwned::to_owned)
+    };
+    let long = |tail: &str| format!("file:///{}{tail}", "x".repeat(592));
+    assert_eq!(subscribe(long("a")), None);
+    assert_eq!(subscribe(long("b")).unwrap(), "frame_bytes = 1000 exceeded");
+    assert_eq!(subscribe(long("a")), None);
+    for uri in ["file:///1", "file:///2"] {
+        assert_eq!(subscribe(uri.into()), None);
+    }
+    assert_eq!(subscribe("file:///3".into()).unwrap(), "subscriptions = 3 exceeded");
+    assert_eq!(subscribe("file:///2".into()), None);
+}
+
 /// M-LOG, L-LOG: nothing before a level is set, then that level and above; requests of the modern era carry theirs.
 #[test]
 fn log_levels_are_kept() {
