@@ -34,7 +34,8 @@ mcp-sansio-bench [--quick] [--only WORD] [--write FILE]
 --only WORD     only the cases whose title has WORD
 --write FILE    also writes the tables, as Markdown
 --loop NAME N   runs the contender NAME of the case of --only N times, for a profiler
---serve NAME N  is the server NAME with N tools, on standard streams, or on a port if NAME begins with "http-"
+--serve NAME N  is the server NAME with N tools, on standard streams, or on a port if NAME begins with "http
+    - "
 ";
 
 struct Options {
@@ -106,7 +107,7 @@ fn page(tables: &[Table], cores: usize) -> String {
     let model = model.trim_start_matches([' ', '\t', ':']);
     let head = format!(
         "# Benchmarks\n\n`cargo xtask bench --write BENCHMARKS.md` makes this file. Here it ran on {cores} cores ({model}), \
-         in a release build. Everything in a table was measured in one run, by turns; the ratios travel to other \
+         in a build of the profile `dist`. Everything in a table was measured in one run, by turns; the ratios travel to other \
          machines, the figures do not.\n"
     );
     tables.iter().fold(head, |page, table| page + "\n" + &table.to_markdown())

@@ -81,9 +81,12 @@ impl Connection {
     fn open(address: SocketAddr, era: Era, number: usize) -> Self {
         let stream = TcpStream::connect(address).expect("the server listens");
         stream.set_nodelay(true).expect("a socket");
-        let mut connection = Self { stream, requests: Vec::new(), next: number % POOL, buffer: vec![0; 64 << 10], filled: 0 };
+        let mut connection =
+            Self { stream, requests: Vec::new(), next: number % POOL, buffer: vec![0; 64 << 10], filled: 0 };
         let headers = match era {
-            Era::Modern => "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: echo\r\n".to_owned(),
+            Era::Modern => {
+                "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: echo\r\n".to_owned()
+            }
             Era::Legacy => connection.open_session(address),
         };
         let calls = frames::calls(era);

@@ -6,8 +6,8 @@ mod load;
 mod servers;
 
 use self::load::Load;
-pub(crate) use self::servers::serve;
 use self::servers::Kind;
+pub(crate) use self::servers::serve;
 use crate::frames::Era;
 use crate::os;
 use crate::report::{Goal, Table};

@@ -132,4 +132,3 @@ async fn rmcp(tools: usize) -> Result<(), Box<dyn Error>> {
         tokio::task::spawn_local(async move { drop(connection.await) });
     }
 }
-

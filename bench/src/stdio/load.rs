@@ -8,9 +8,9 @@ use bytes::Bytes;
 use memchr::memmem;
 
 use super::Job;
-use crate::served::Sample;
 use crate::frames::{self, Era, POOL};
 use crate::os;
+use crate::served::Sample;
 
 /// A server in a process of its own, and what is sent to it.
 pub(super) struct Load {

@@ -76,6 +76,8 @@ pub(crate) struct Core {
     pub(super) wires: Outbound<Wire>,
     /// The newest id of `wires`.
     pub(super) last_wire: i64,
+    /// The probe that was given up, and its answer, once it has come after all.
+    pub(super) late_probe: Option<(i64, Option<Members>)>,
     pub(super) calls: Calls,
     /// Calls that are not sent yet, in order.
     pub(super) parked: VecDeque<CallId>,
@@ -112,6 +114,7 @@ impl Core {
             out: Queue::new(),
             wires,
             last_wire: 0,
+            late_probe: None,
             calls: Calls::new(),
             parked: VecDeque::new(),
             tokens: BTreeMap::new(),
@@ -267,7 +270,14 @@ impl Core {
             Some((_, Wire::Connect)) => self.connect_result(now, result),
             Some((_, Wire::Call(call))) => self.call_result(now, call, result),
             Some((_, Wire::Refresh(call))) => self.refresh_result(now, call, &result),
-            None => self.unexpected_answer(id),
+            None => match &mut self.late_probe {
+                Some((wire, answer @ None))
+                    if id.as_i64() == Some(*wire) && matches!(self.state, State::Initializing(_)) =>
+                {
+                    *answer = Some(result);
+                }
+                _ => self.unexpected_answer(id),
+            },
         }
     }
 

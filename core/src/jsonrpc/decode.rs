@@ -95,7 +95,7 @@ pub enum InvalidFrame {
     NotMessage {
         /// What is wrong.
         what: &'static str,
-        /// The id, where it could be read.
+        /// The id, where it could be read and is the peer's own: not that of a malformed answer.
         id: Option<RequestId>,
     },
 }
@@ -272,7 +272,11 @@ impl Envelope {
     }
 
     fn classify(self) -> Result<Message, InvalidFrame> {
-        let invalid = |what, id: Option<RequestId>| Err(InvalidFrame::NotMessage { what, id });
+        // The id of an answer names a request of our own. An error about the answer must not carry it: the peer would
+        // take that for the end of a request of its own that happens to have the same id.
+        let is_answer = self.method.is_none() && (self.has_result || self.error.is_some());
+        let invalid =
+            |what, id: Option<RequestId>| Err(InvalidFrame::NotMessage { what, id: id.filter(|_| !is_answer) });
         let id = match self.id {
             Id::Absent => None,
             Id::Null if self.error.is_some() => None,

@@ -31,6 +31,22 @@ fn o05_ids_of_other_types_are_refused() {
     }
 }
 
+/// The id of a malformed answer is one of ours, which an error to the peer must not carry.
+#[test]
+fn ids_of_malformed_answers_are_not_the_peers() {
+    for text in [
+        r#"{"id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"result":{}}"#,
+        r#"{"jsonrpc":"1.0","error":{"code":1,"message":"m"},"id":1}"#,
+    ] {
+        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { id: None, .. })), "{text}");
+    }
+    for text in [r#"{"id":1,"method":"ping"}"#, r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#] {
+        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { id: Some(_), .. })), "{text}");
+    }
+}
+
 #[test]
 fn messages_are_told_apart_by_their_members() {
     assert!(matches!(

@@ -159,10 +159,8 @@ impl Core {
             Reply::Failed => Ok(result::failed(expects).map(|text| {
                 result::tool_error(&self.definition, version, text, frame.out());
             })),
-            reply => result::write(&self.definition, version, expects, reply, frame.out()).map(|()| {
-                self.subscribed(&entry.data);
-                Ok(())
-            }),
+            reply => result::write(&self.definition, version, expects, reply, frame.out())
+                .map(|()| self.subscribed(&entry.data)),
         };
         match written {
             Ok(Ok(())) => (frame.finish(), Fate::Result),
@@ -198,15 +196,14 @@ impl Core {
         }
     }
 
-    /// A legacy subscription that the application has agreed to.
-    fn subscribed(&mut self, pending: &Pending) {
-        let (Some(session), Some(subscribes)) = (&mut self.session, &pending.subscribes) else { return };
-        let definition = &self.definition;
+    /// A legacy subscription that the application has agreed to. Past the bound the client is refused all the same.
+    fn subscribed(&mut self, pending: &Pending) -> Result<(), ErrorObject> {
+        let (Some(session), Some(subscribes)) = (&mut self.session, &pending.subscribes) else { return Ok(()) };
         match subscribes {
-            // Past the bound the application hears of the resource, the session does not: it was told so.
-            Subscribes::To(uri) => drop(session.subscribe(definition, uri.clone())),
+            Subscribes::To(uri) => session.subscribe(&self.definition, uri.clone())?,
             Subscribes::NoMoreTo(uri) => session.unsubscribe(uri),
         }
+        Ok(())
     }
 
     /// The client has cancelled the request of `slot`, which is muted already.

@@ -186,6 +186,11 @@ impl Core {
         self.out.unwritten() > self.definition.policy.limits.output_bytes
     }
 
+    /// Bytes of frames that have not left.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.out.unwritten()
+    }
+
     /// Whether to go on reading: not while the client reads too slowly, unless we wait for its answers.
     pub(crate) fn wants_input(&self) -> bool {
         matches!(self.state, State::Open) && (!self.is_full() || !self.outbound.is_empty())

@@ -242,6 +242,11 @@ impl Core {
                 result::tool_error(&self.definition, request.version, &text, frame.out());
                 return self.send(frame.finish(), way, Fate::Result);
             }
+            Admission::Listen(_) if way.batch.is_some() => {
+                // A stream ends when it likes: the other answers of the batch would wait for it.
+                let error = ErrorObject::invalid_request("a listen stream is not part of a batch");
+                return self.send_error(id, &error, way);
+            }
             Admission::Listen(filter) => return self.listen(id.clone(), filter),
             Admission::SetLevel(level) => {
                 if let Some(session) = &mut self.session {

@@ -238,9 +238,13 @@ impl Wake for Count {
 }
 
 fn panicked(payload: Box<dyn Any + Send>) -> Ending {
-    let text = match payload.downcast::<&'static str>() {
+    Ending::Panicked(panic_text(payload))
+}
+
+/// What was said in a panic.
+pub(super) fn panic_text(payload: Box<dyn Any + Send>) -> String {
+    match payload.downcast::<&'static str>() {
         Ok(text) => (*text).to_owned(),
         Err(payload) => payload.downcast::<String>().map_or_else(|_| String::from("a panic"), |text| *text),
-    };
-    Ending::Panicked(text)
+    }
 }
