@@ -18,7 +18,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -163,10 +163,11 @@ impl Connections {
     {
         let shared = &self.shared;
         let stream = Impatient::new(stream, Arc::clone(&shared.runtime), shared.bounds.write_time);
-        let inner = self.builder.serve_connection(stream, Called(service));
+        let called = Arc::new(AtomicBool::new(false));
+        let inner = self.builder.serve_connection(stream, Called { service, called: Arc::clone(&called) });
         shared.open.fetch_add(1, Ordering::AcqRel);
         let place = Place(Arc::clone(shared));
-        let connection = Connection { inner, watch: shared.signal.watch(), finishing: false, _place: place };
+        let connection = Connection { inner, watch: shared.signal.watch(), called, finishing: false, _place: place };
         shared.runtime.spawn(Box::pin(connection));
     }
 
@@ -207,7 +208,11 @@ impl Drop for Place {
 }
 
 /// A service of tower as one of hyper.
-struct Called<S>(S);
+struct Called<S> {
+    service: S,
+    /// Whether it ever was.
+    called: Arc<AtomicBool>,
+}
 
 impl<S, R> hyper::service::Service<R> for Called<S>
 where
@@ -218,8 +223,9 @@ where
     type Future = S::Future;
 
     fn call(&self, request: R) -> S::Future {
+        self.called.store(true, Ordering::Relaxed);
         // Ours are always ready; hyper asks nobody.
-        self.0.clone().call(request)
+        self.service.clone().call(request)
     }
 }
 
@@ -230,6 +236,7 @@ where
 {
     inner: http1::Connection<I, S>,
     watch: Watch,
+    called: Arc<AtomicBool>,
     finishing: bool,
     _place: Place,
 }
@@ -250,6 +257,8 @@ where
         match this.watch.poll(cx) {
             Stage::Running => {}
             Stage::Finishing if this.finishing => {}
+            // hyper waits for the first request of a connection even then.
+            Stage::Finishing if !this.called.load(Ordering::Relaxed) => return Poll::Ready(()),
             Stage::Finishing => {
                 this.finishing = true;
                 Pin::new(&mut this.inner).graceful_shutdown();
