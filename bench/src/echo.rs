@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_sansio_tokio::model::Tool;
-use mcp_sansio_tokio::server::{BuildError, BuiltServer, Context, Server, Text};
+use mcp_sansio_tokio::server::{BuiltServer, Context, Server, Text};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, JsonObject, ListToolsResult,
     PaginatedRequestParams, ServerConfig,
@@ -23,7 +23,7 @@ struct Echo {
 }
 
 /// Our server: the echo, and as many tools in all.
-pub(crate) fn ours(tools: usize) -> Result<BuiltServer, BuildError> {
+pub(crate) fn ours(tools: usize) -> Result<BuiltServer, mcp_sansio::server::BuildError> {
     let mut server = Server::new("bench", "1.0.0").page_size(1_000);
     for number in 0..tools {
         let tool = Tool::new(frames::tool_name(number)).description(server::description(number));

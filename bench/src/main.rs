@@ -34,8 +34,7 @@ mcp-sansio-bench [--quick] [--only WORD] [--write FILE]
 --only WORD     only the cases whose title has WORD
 --write FILE    also writes the tables, as Markdown
 --loop NAME N   runs the contender NAME of the case of --only N times, for a profiler
---serve NAME N  is the server NAME with N tools, on standard streams, or on a port if NAME begins with "http
-    - "
+--serve NAME N  is the server NAME with N tools, on standard streams, or on a port if NAME begins with `http-`
 ";
 
 struct Options {

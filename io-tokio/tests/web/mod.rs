@@ -196,7 +196,8 @@ impl Event {
 impl Events {
     fn next(&mut self) -> Option<Event> {
         loop {
-            let (event, rest) = self.text.split_once("\n\n").map(|(event, rest)| (event.to_owned(), rest.to_owned()))?;
+            let (event, rest) =
+                self.text.split_once("\n\n").map(|(event, rest)| (event.to_owned(), rest.to_owned()))?;
             self.text = rest;
             let field = |name: &str| {
                 event.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim_start().to_owned())
