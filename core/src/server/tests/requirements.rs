@@ -196,7 +196,7 @@ fn m_err_01_m_err_15_causes_have_their_codes() {
         rig.send_bytes(format!("{line}\n").as_bytes());
         let frame = rig.one();
         assert_eq!(frame["error"]["code"], code, "{line}: {frame}");
-        assert_eq!(frame.get("id").and_then(Value::as_i64), id, "{line}: {frame}");
+        assert_eq!(frame.get("id"), id.map(|id: i64| json!(id)).as_ref(), "{line}: {frame}");
     }
     rig.send(modern(1, "resources/read", json!({"uri": "file:///a"})));
     let slot = rig.invoked().slot;
