@@ -25,7 +25,7 @@ use crate::engine::outbound::Outbound;
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{CallId, ProgressToken, RequestId};
 use crate::json::Json;
-use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode, decode_owned};
+use crate::jsonrpc::{Deep, InvalidFrame, Members, Message, MethodName, decode, decode_owned};
 use crate::limits::{Bound, Limits};
 use crate::machine::{Mono, Now, Queue, TimerKind};
 use crate::model::LoggingLevel;
@@ -179,7 +179,12 @@ impl Core {
         match decode_owned(frame, self.config.limits.json_depth) {
             Ok(Message::Batch(parts)) => self.on_batch(now, &parts),
             Ok(message) => self.on_message(now, message),
-            Err(error) => self.on_noise(&error),
+            Err(error) => {
+                self.on_noise(&error);
+                if let InvalidFrame::TooDeep { of: Some(Deep::Answer(id)), .. } = &error {
+                    self.answered_too_deep(id);
+                }
+            }
         }
         if self.out.unwritten() > self.config.limits.output_bytes.saturating_mul(2) {
             // Answers to requests of the server are all that grows while nothing is written.
@@ -206,6 +211,15 @@ impl Core {
             }
         };
         self.diagnose(Diagnostic::new(kind, error.to_string()));
+    }
+
+    /// An answer that cannot be read is one all the same: the call must not wait for another.
+    fn answered_too_deep(&mut self, id: &RequestId) {
+        let Some(Wire::Call(_)) = id.as_i64().and_then(|id| self.wires.get_mut(id)) else { return };
+        if let Some((_, Wire::Call(call))) = self.wires.close(id) {
+            let problem = "it nests deeper than json_depth".into();
+            self.done(call, Err(CallError::InvalidResult { problem, result: Json::NULL }));
+        }
     }
 
     fn on_batch(&mut self, now: Now, parts: &[Bytes]) {

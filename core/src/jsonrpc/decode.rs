@@ -75,6 +75,15 @@ impl MethodName {
     }
 }
 
+/// A message that nests too deep: nothing of it is used but its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deep {
+    /// A result or an error, to this request of ours.
+    Answer(RequestId),
+    /// A request.
+    Request(RequestId),
+}
+
 /// A frame that is no message. The id is there when it could be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidFrame {
@@ -89,6 +98,8 @@ pub enum InvalidFrame {
     TooDeep {
         /// The bound.
         limit: usize,
+        /// The id of the message that it is nevertheless: whoever waits for it need not wait for ever.
+        of: Option<Deep>,
     },
     /// JSON that is no message.
     #[error("{what}")]
@@ -120,7 +131,9 @@ fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, I
     match scanner.peek() {
         Some(b'{') => {
             let mut envelope = Envelope::new();
-            envelope.read(&frame, scanner).map_err(fault)?;
+            if let Err(wrong) = envelope.read(&frame, scanner) {
+                return Err(if wrong == Fault::TooDeep { too_deep(frame, depth) } else { fault(wrong) });
+            }
             envelope.body.attach(frame);
             envelope.classify()
         }
@@ -130,6 +143,17 @@ fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, I
             Err(InvalidFrame::NotMessage { what: "a message is a JSON object", id: None })
         }
     }
+}
+
+/// Finds out whose message it is that nests too deep. Reading past values takes no stack, however deep they are.
+#[cold]
+fn too_deep(frame: Bytes, limit: usize) -> InvalidFrame {
+    let of = match decode_as::<false>(frame, usize::MAX) {
+        Ok(Message::Request { id, .. }) => Some(Deep::Request(id)),
+        Ok(Message::Result { id, .. } | Message::Error { id: Some(id), .. }) => Some(Deep::Answer(id)),
+        _ => None,
+    };
+    InvalidFrame::TooDeep { limit, of }
 }
 
 /// Decodes a value that stands alone, such as the params of a message inside another.
@@ -146,7 +170,7 @@ const fn fault(limit: usize) -> impl Fn(Fault) -> InvalidFrame + Copy {
     move |fault| match fault {
         Fault::NotUtf8 => InvalidFrame::NotUtf8,
         Fault::Syntax => InvalidFrame::NotJson,
-        Fault::TooDeep => InvalidFrame::TooDeep { limit },
+        Fault::TooDeep => InvalidFrame::TooDeep { limit, of: None },
     }
 }
 

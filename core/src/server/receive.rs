@@ -25,7 +25,9 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Refused;
 use crate::error::{Error, ErrorObject};
 use crate::ids::{ProgressToken, ReplySlot, RequestId};
-use crate::jsonrpc::{Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned};
+use crate::jsonrpc::{
+    Deep, Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned,
+};
 use crate::limits::Bound;
 use crate::machine::Now;
 use crate::model::LoggingLevel;
@@ -38,6 +40,11 @@ impl Core {
             Err(InvalidFrame::NotMessage { what, id: Some(id) }) => {
                 self.say(Diagnostic::new(DiagnosticKind::InvalidFrame, what).of(&id));
                 self.send_refusal(&id, &ErrorObject::invalid_request(what), Way::alone(0));
+            }
+            Err(InvalidFrame::TooDeep { limit, of: Some(Deep::Request(id)) }) => {
+                let error = Error::limit(Bound::JsonDepth, limit);
+                self.say(Diagnostic::new(DiagnosticKind::Limit(Bound::JsonDepth), error.to_string()).of(&id));
+                self.send_refusal(&id, &error.to_object(), Way::alone(0));
             }
             Err(invalid) => self.refuse_frame(&Error::InvalidFrame(invalid), 0),
         }
