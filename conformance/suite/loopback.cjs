@@ -1,0 +1,24 @@
+// Loaded before the suite: its mock servers would listen on all interfaces.
+"use strict";
+
+const net = require("node:net");
+
+const HOST = "127.0.0.1";
+const listen = net.Server.prototype.listen;
+
+net.Server.prototype.listen = function (first, ...rest) {
+  if (typeof first === "number" || (typeof first === "string" && /^\d+$/.test(first))) {
+    // listen(port, host?, backlog?, callback?)
+    if (typeof rest[0] === "string") rest[0] = HOST;
+    else rest.unshift(HOST);
+    return listen.call(this, first, ...rest);
+  }
+  if (first !== null && typeof first === "object" && "port" in first) {
+    return listen.call(this, { ...first, host: HOST }, ...rest);
+  }
+  if (typeof first === "function" || first === undefined) {
+    return listen.call(this, { port: 0, host: HOST }, ...(first ? [first] : []), ...rest);
+  }
+  // A path or a handle is no network address.
+  return listen.call(this, first, ...rest);
+};
