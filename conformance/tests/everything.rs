@@ -1,5 +1,6 @@
 //! The fixtures against each other, in memory: what the suite asks for is there in both eras, and every question is
 //! answered.
+#![allow(clippy::unwrap_used, reason = "a helper of a test may panic")]
 
 use mcp_sansio_conformance::client::{Negotiation, Scenario, ScenarioError};
 use mcp_sansio_conformance::server::everything;

@@ -75,7 +75,7 @@ async fn keep_state(_: NoArguments, cx: Context) -> Result<String, HandlerError>
     let found = cx.state().unwrap_or("no state").to_owned();
     cx.set_state(LEFT);
     let answer = cx.elicit("confirm", form("Is this all right?", "ok", "boolean")).await?;
-    Ok(format!("{found}: {}", field(&answer, "ok")?.unwrap_or(answer.action.to_string())))
+    Ok(format!("{found}: {}", field(&answer, "ok")?.unwrap_or_else(|| answer.action.to_string())))
 }
 
 async fn three_at_once(_: NoArguments, cx: Context) -> Result<String, HandlerError> {

@@ -2,11 +2,11 @@
 //!
 //! | module | offers |
 //! |---|---|
-//! | [`content`] | tools that answer content of each kind, schemas that must arrive unchanged |
-//! | [`session`] | tools that talk to their client while they run |
-//! | [`input`] | tools and a prompt that need input of each kind |
-//! | [`diagnostic`] | tools that show how a request without a session is served |
-//! | [`features`] | resources, prompts, completions |
+//! | `content` | tools that answer content of each kind, schemas that must arrive unchanged |
+//! | `session` | tools that talk to their client while they run |
+//! | `input` | tools and a prompt that need input of each kind |
+//! | `diagnostic` | tools that show how a request without a session is served |
+//! | `features` | resources, prompts, completions |
 
 mod content;
 mod diagnostic;

@@ -95,16 +95,23 @@ struct Plan {
     roles: Vec<Role>,
     sets: Vec<&'static str>,
     scenario: Option<String>,
+    /// Which packages the binaries are built with: features of dependencies depend on it.
+    packages: &'static [&'static str],
 }
+
+/// The least that must be compiled for the binaries.
+const ALONE: &[&str] = &["--package", "mcp-sansio-conformance"];
 
 pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<(), Error> {
     let plan = plan(args)?;
     execute(workspace, &plan, &mut Tally::default())
 }
 
-/// Everything, as a step of `cargo xtask test`.
+/// Everything, as a step of `cargo xtask test`: built as the tests are, so that nothing is compiled twice.
 pub(crate) fn check(workspace: &Workspace, tally: &mut Tally) -> Result<(), Error> {
-    execute(workspace, &Plan { roles: Role::ALL.to_vec(), sets: SETS.to_vec(), scenario: None }, tally)
+    let plan =
+        Plan { roles: Role::ALL.to_vec(), sets: SETS.to_vec(), scenario: None, packages: crate::test::EVERYTHING };
+    execute(workspace, &plan, tally)
 }
 
 fn plan(mut args: Args) -> Result<Plan, Error> {
@@ -124,13 +131,13 @@ fn plan(mut args: Args) -> Result<Plan, Error> {
     };
     let scenario = args.value("--scenario")?;
     args.finish()?;
-    Ok(Plan { roles, sets, scenario })
+    Ok(Plan { roles, sets, scenario, packages: ALONE })
 }
 
 fn execute(workspace: &Workspace, plan: &Plan, tally: &mut Tally) -> Result<(), Error> {
     let baseline = Baseline::parse(&workspace.read(BASELINE)?)?;
     let suite = Suite::install(workspace)?;
-    let binaries = build(workspace)?;
+    let binaries = build(workspace, plan.packages)?;
     let results = workspace.path(RESULTS);
     // Results of an earlier run must not count for this one.
     if results.exists() {
@@ -174,10 +181,9 @@ fn unusable(path: &Path, error: &std::io::Error) -> Error {
     Error::failed(format!("{}: {error}", path.display()))
 }
 
-/// Builds the binaries, and answers where they are. The choice of packages and features is that of the tests, so that
-/// nothing is compiled twice.
-fn build(workspace: &Workspace) -> Result<PathBuf, Error> {
-    Run::cargo(workspace, "build").args(crate::test::EVERYTHING).args(["--bins"]).go()?;
+/// Builds the binaries, and answers where they are.
+fn build(workspace: &Workspace, packages: &[&str]) -> Result<PathBuf, Error> {
+    Run::cargo(workspace, "build").args(packages).args(["--bins"]).go()?;
     let metadata = metadata(workspace, "--no-deps")?;
     let target =
         metadata["target_directory"].as_str().ok_or_else(|| Error::failed("cargo names no target directory"))?;

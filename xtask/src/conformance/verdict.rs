@@ -122,7 +122,7 @@ fn judge(scenario: &str, checks: &Value) -> Verdict {
             Some("SKIPPED") => "skipped",
             _ => "of an unknown status",
         };
-        let why = check["errorMessage"].as_str().or(check["description"].as_str()).unwrap_or_default();
+        let why = check["errorMessage"].as_str().or_else(|| check["description"].as_str()).unwrap_or_default();
         verdict.problems.push(format!("{id} {what}: {}", why.split_whitespace().collect::<Vec<_>>().join(" ")));
     }
     if verdict.succeeded == 0 {
