@@ -1,10 +1,20 @@
 // Loaded before the suite: its mock servers would listen on all interfaces.
 "use strict";
 
+const dns = require("node:dns");
 const net = require("node:net");
 
 const HOST = "127.0.0.1";
-const listen = net.Server.prototype.listen;
+const { listen } = net.Server.prototype;
+const { lookup } = dns;
+
+// The suite asks a server for its port right after `listen`. Without a host Node binds at once; with one it looks the
+// host up first. This one needs no looking up.
+dns.lookup = function (hostname, ...rest) {
+  const callback = rest[rest.length - 1];
+  if (hostname === HOST && rest.length === 1) return callback(null, HOST, 4);
+  return lookup.call(this, hostname, ...rest);
+};
 
 net.Server.prototype.listen = function (first, ...rest) {
   if (typeof first === "number" || (typeof first === "string" && /^\d+$/.test(first))) {
