@@ -12,7 +12,9 @@ const { lookup } = dns;
 // host up first. This one needs no looking up.
 dns.lookup = function (hostname, ...rest) {
   const callback = rest[rest.length - 1];
-  if (hostname === HOST && rest.length === 1) return callback(null, HOST, 4);
+  if (hostname === HOST && typeof callback === "function") {
+    return rest[0]?.all === true ? callback(null, [{ address: HOST, family: 4 }]) : callback(null, HOST, 4);
+  }
   return lookup.call(this, hostname, ...rest);
 };
 
