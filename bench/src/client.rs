@@ -155,9 +155,7 @@ pub(crate) fn calls(era: Era) -> Case<'static> {
                 })
             }),
             Contender::timed("machine, outcome read into the model", move |n| {
-                typed.run(n, |answer| {
-                    answer.parse::<CallToolResult>().expect("our own frame").joined_text().len()
-                })
+                typed.run(n, |answer| answer.parse::<CallToolResult>().expect("our own frame").joined_text().len())
             }),
         ],
     }

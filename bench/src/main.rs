@@ -150,7 +150,8 @@ fn over_stdio(options: &Options) -> Table {
 }
 
 fn in_memory(options: &Options) -> Table {
-    let about = "Bytes that a server machine has asked of the allocator and not given back, and the size of what holds it.";
+    let about =
+        "Bytes that a server machine has asked of the allocator and not given back, and the size of what holds it.";
     let mut table = Table::new("Memory", about, memory::COLUMNS);
     memory::measure(&options.only, &mut table);
     table

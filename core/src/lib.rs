@@ -75,6 +75,7 @@ pub mod diagnostic;
 mod engine;
 pub mod error;
 pub mod ext;
+pub mod http;
 pub mod ids;
 pub mod json;
 pub mod jsonrpc;

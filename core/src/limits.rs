@@ -35,6 +35,14 @@ pub enum Bound {
     RequestStateBytes,
     /// [`Limits::input_requests`].
     InputRequests,
+    /// [`Limits::sessions`].
+    Sessions,
+    /// [`Limits::listens`].
+    Listens,
+    /// [`Limits::listens_per_principal`].
+    ListensPerPrincipal,
+    /// [`Limits::session_streams`].
+    SessionStreams,
 }
 
 impl Bound {
@@ -56,6 +64,10 @@ impl Bound {
             Self::CacheEntries => "cache_entries",
             Self::RequestStateBytes => "request_state_bytes",
             Self::InputRequests => "input_requests",
+            Self::Sessions => "sessions",
+            Self::Listens => "listens",
+            Self::ListensPerPrincipal => "listens_per_principal",
+            Self::SessionStreams => "session_streams",
         }
     }
 }
@@ -70,7 +82,8 @@ impl fmt::Display for Bound {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest frame read, in bytes without its newline. 4 MiB: a base64 image of 3 MB fits.
+    /// The longest frame read, in bytes without its newline, and the longest body of an HTTP request. 4 MiB: a
+    /// base64 image of 3 MB fits.
     pub frame_bytes: usize,
     /// The deepest nesting of JSON read. 64: deeper values exhaust the stacks of common recursive readers.
     pub json_depth: usize,
@@ -108,6 +121,18 @@ pub struct Limits {
     pub drain: Duration,
     /// How long a handler may take before its request is answered with an error. None by default.
     pub invocation: Option<Duration>,
+    /// The most legacy sessions of an HTTP endpoint. 10,000: at a few kilobytes each they stay under 100 MB.
+    pub sessions: Option<usize>,
+    /// How long a legacy session of an HTTP endpoint lives without a request. 30 min: longer than a coffee break.
+    pub session_idle: Option<Duration>,
+    /// The most listen streams of an HTTP endpoint. 1,000: each holds a connection open.
+    pub listens: Option<usize>,
+    /// The most listen streams of one principal of an HTTP endpoint; clients that nobody has named are bounded by
+    /// [`Limits::listens`] alone. 100.
+    pub listens_per_principal: Option<usize>,
+    /// The most exchanges of one legacy HTTP session that are open at once. 1,088: one for each request that may be
+    /// in flight, and some for notifications and for listening.
+    pub session_streams: usize,
 }
 
 impl Limits {
@@ -139,6 +164,11 @@ impl Default for Limits {
             server_request: Duration::from_secs(600),
             drain: Duration::from_millis(1_500),
             invocation: None,
+            sessions: Some(10_000),
+            session_idle: Some(Duration::from_secs(30 * 60)),
+            listens: Some(1_000),
+            listens_per_principal: Some(100),
+            session_streams: 1_088,
         }
     }
 }

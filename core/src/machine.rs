@@ -108,6 +108,10 @@ pub enum TimerKind {
     Invocation,
     /// Owed answers have been awaited long enough.
     Drain,
+    /// A stream has been silent for so long that a sign of life is due.
+    KeepAlive,
+    /// A session has been idle for its time.
+    Idle,
 }
 
 /// Deadlines by key: earliest first, one for each key.

@@ -66,6 +66,23 @@ impl Rng {
     }
 }
 
+/// A generator that is made when it is first asked: most machines of one request draw nothing.
+#[derive(Debug)]
+pub(crate) struct LazyRng {
+    seed: Seed,
+    rng: Option<Box<Rng>>,
+}
+
+impl LazyRng {
+    pub(crate) const fn new(seed: Seed) -> Self {
+        Self { seed, rng: None }
+    }
+
+    pub(crate) fn get(&mut self) -> &mut Rng {
+        self.rng.get_or_insert_with(|| Box::new(Rng::new(self.seed.clone())))
+    }
+}
+
 impl fmt::Debug for Rng {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Rng(..)")

@@ -9,9 +9,9 @@ mod servers;
 
 use std::time::Duration;
 
-pub(crate) use self::servers::serve;
 use self::load::{Load, Sample};
 use self::servers::Kind;
+pub(crate) use self::servers::serve;
 use crate::frames::Era;
 use crate::os;
 use crate::report::{self, Goal, Row, Table};

@@ -145,7 +145,9 @@ impl Peer {
     fn new(tools: usize) -> Self {
         let Value::Object(schema) = server::schema() else { unreachable!("a schema is an object") };
         let schema: Arc<JsonObject> = Arc::new(schema);
-        let tool = |number| rmcp::model::Tool::new(frames::tool_name(number), server::description(number), Arc::clone(&schema));
+        let tool = |number| {
+            rmcp::model::Tool::new(frames::tool_name(number), server::description(number), Arc::clone(&schema))
+        };
         Self { tools: Arc::new((0..tools).map(tool).collect()) }
     }
 }
@@ -181,8 +183,8 @@ impl ServerHandler for Peer {
             n: i64,
         }
         let arguments = Value::Object(call.arguments.unwrap_or_default());
-        let echo: Echo = serde_json::from_value(arguments)
-            .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        let echo: Echo =
+            serde_json::from_value(arguments).map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         Ok(CallToolResult::success(vec![ContentBlock::text(echo.text)]).into())
     }
 }

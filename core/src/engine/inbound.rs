@@ -86,7 +86,7 @@ impl<T> Inbound<T> {
     pub(crate) fn open(&mut self, id: RequestId, token: Option<ProgressToken>, data: T) -> Result<SlotId, Refused> {
         let Err(at) = self.by_id.find(&id) else { return Err(Refused::Duplicate) };
         // Cancelled requests whose handlers still run count too: they hold memory.
-        if self.slots.len() - self.free.len() >= self.bound {
+        if self.open_slots() >= self.bound {
             return Err(Refused::Full);
         }
         let entry = Entry { id: id.clone(), muted: false, token, progress: None, data };
@@ -145,6 +145,11 @@ impl<T> Inbound<T> {
         place.entry.as_ref()?;
         place.generation = place.generation.wrapping_add(1);
         Some(SlotId { index: slot.index, generation: place.generation })
+    }
+
+    /// Requests whose slots are open, muted ones included.
+    pub(crate) const fn open_slots(&self) -> usize {
+        self.slots.len().saturating_sub(self.free.len())
     }
 
     /// Requests that are owed an answer.

@@ -81,9 +81,10 @@ fn member(node: &Node, reader: &mut Reader<'_>) -> Option<()> {
         && match reader.scalar()? {
             Scalar::String(text) => {
                 node.types.overlaps(Types::STRING)
-                    && node.constants.iter().all(|constant| {
-                        constant.texts.binary_search_by(|allowed| allowed.as_bytes().cmp(text)).is_ok()
-                    })
+                    && node
+                        .constants
+                        .iter()
+                        .all(|constant| constant.texts.binary_search_by(|allowed| allowed.as_bytes().cmp(text)).is_ok())
                     && node.text.as_deref().is_none_or(|checks| text_fits(checks, text))
             }
             Scalar::Integer(number) => {
@@ -291,8 +292,23 @@ mod tests {
 
     fn texts() -> impl Strategy<Value = String> {
         let value = prop::sample::select(vec![
-            "\"a\"", "\"bc\"", "\"äöü\"", "\"\\u0061\"", "0", "-0", "7", "-3", "1.0", "3.25", "1e400", "99999999999999999999",
-            "true", "false", "null", "[]", "{\"a\":1}",
+            "\"a\"",
+            "\"bc\"",
+            "\"äöü\"",
+            "\"\\u0061\"",
+            "0",
+            "-0",
+            "7",
+            "-3",
+            "1.0",
+            "3.25",
+            "1e400",
+            "99999999999999999999",
+            "true",
+            "false",
+            "null",
+            "[]",
+            "{\"a\":1}",
         ]);
         let name = prop::sample::select(vec!["a", "b", "c", "d", "\\u0061"]);
         prop::collection::vec((name, value), 0..5).prop_map(|members| {

@@ -134,6 +134,16 @@ impl Mirror {
         };
         text.map(Some).ok_or_else(|| MirrorError::NotMirrorable { path: self.path.join(".") })
     }
+
+    /// Whether a header, decoded, says the same as the text of a value: integers are compared by value.
+    #[must_use]
+    pub fn agrees(&self, header: &str, text: &str) -> bool {
+        let same_number = || {
+            let number: serde_json::Number = serde_json::from_str(header).ok()?;
+            Some(number::exact(&number)? == text.parse().ok()?)
+        };
+        header == text || (self.kind == MirrorKind::Integer && same_number() == Some(true))
+    }
 }
 
 struct Collector {
@@ -351,7 +361,7 @@ mod tests {
         assert_eq!(mirrors(&Json::NULL), Err(MirrorError::NotAnObject));
     }
 
-    /// M-XMH-08, -11, -23, -24: values at the exact path, in a form that every peer can represent.
+    /// M-XMH-08, -11, -23, -24, M-HDR-18: values at the exact path, in a form that every peer can represent.
     #[test]
     fn values_are_read_at_the_exact_path() {
         let mirror = |kind| Mirror { header: "X".to_owned(), path: vec!["a".to_owned(), "b".to_owned()], kind };
@@ -372,6 +382,19 @@ mod tests {
         assert_eq!(read(MirrorKind::String, json!(1)), refused());
         assert_eq!(read(MirrorKind::String, json!(null)), Ok(None));
         assert_eq!(mirror(MirrorKind::String).read(&Map::new()), Ok(None));
+        let integer = mirror(MirrorKind::Integer);
+        for (header, agrees) in [
+            ("42", true),
+            ("42.0", true),
+            ("4.2e1", true),
+            ("43", false),
+            ("42.5", false),
+            ("4e1x", false),
+            ("", false),
+        ] {
+            assert_eq!(integer.agrees(header, "42"), agrees, "{header}");
+        }
+        assert!(!mirror(MirrorKind::String).agrees("42.0", "42"), "text is compared as text");
         let Value::Object(flat) = json!({"a": "text"}) else { unreachable!() };
         assert_eq!(mirror(MirrorKind::String).read(&flat), Ok(None));
     }

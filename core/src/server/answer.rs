@@ -8,9 +8,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::api::{Action, InputRequired, Reply};
-use super::machine::{Key, Pending, Server, Subscribes};
+use super::core::{Batch, Core, Key, Pending, Subscribes};
 use super::result::{self, Expects, Unfit};
 use super::rounds::{self, Unaskable};
+use super::wire::{Fate, Route, Way};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Entry;
 use crate::error::{Error, ErrorObject, Misuse};
@@ -20,16 +21,10 @@ use crate::machine::Now;
 use crate::model::CallToolResult;
 use crate::spec::{Era, ErrorCode, Method, Version};
 
-impl Server {
+impl Core {
     /// Answers an invocation. The slot is used up, whatever comes of it.
-    ///
-    /// A reply to a request that was cancelled is dropped. A reply that does not fit the call, or breaks the
-    /// tool's output schema, becomes an internal error for the client and a diagnostic here.
-    ///
-    /// # Errors
-    /// [`Misuse::SlotNotOpen`] if the slot was answered before, or is another machine's.
-    pub fn reply(&mut self, now: Now, slot: ReplySlot, reply: Reply) -> Result<(), Error> {
-        self.queue.touch(now);
+    pub(crate) fn reply(&mut self, now: Now, slot: ReplySlot, reply: Reply) -> Result<(), Error> {
+        self.out.touch(now);
         let slot = slot.id();
         let entry = self.inbound.get_mut(slot).ok_or(Misuse::SlotNotOpen)?;
         if entry.data.asking.is_some() {
@@ -63,11 +58,11 @@ impl Server {
                 (Ok(()), Era::Modern) => {
                     let mut frame = FrameWriter::result(&id, 512);
                     let definition = Arc::clone(&self.definition);
-                    match rounds::write_result(&definition, &context, asked, now, &mut self.rng, frame.out()) {
+                    match rounds::write_result(&definition, &context, asked, now, self.rng.get(), frame.out()) {
                         Ok(()) => {
                             self.say_deprecated_questions(asked);
                             if let Some(entry) = self.end(slot) {
-                                self.send(frame.finish(), entry.data.batch);
+                                self.send(frame.finish(), entry.data.way, Fate::Result);
                                 self.close_if_drained();
                             }
                         }
@@ -111,11 +106,11 @@ impl Server {
     /// Ends a request with a reply that is not a question.
     pub(super) fn finish_with(&mut self, slot: SlotId, mut reply: Reply) {
         if let Some(entry) = self.end(slot) {
-            let frame = match (&entry.data.expects, &mut reply) {
+            let (frame, fate) = match (&entry.data.expects, &mut reply) {
                 (Expects::Tool(index), Reply::Tool(result)) => self.write_tool_reply(&entry, *index, result),
                 _ => self.write_reply(&entry, reply),
             };
-            self.send(frame, entry.data.batch);
+            self.send(frame, entry.data.way, fate);
             self.close_if_drained();
         }
     }
@@ -133,17 +128,22 @@ impl Server {
     }
 
     /// The frame that answers the call of a tool.
-    fn write_tool_reply(&mut self, entry: &Entry<Pending>, tool: Option<usize>, result: &mut CallToolResult) -> Bytes {
+    fn write_tool_reply(
+        &mut self,
+        entry: &Entry<Pending>,
+        tool: Option<usize>,
+        result: &mut CallToolResult,
+    ) -> (Bytes, Fate) {
         let mut frame = FrameWriter::result_in(std::mem::take(&mut self.buffer), &entry.id);
         match result::write_tool(&self.definition, entry.data.context.version(), tool, result, frame.out()) {
-            Ok(()) => frame.finish_into(&mut self.buffer),
+            Ok(()) => (frame.finish_into(&mut self.buffer), Fate::Result),
             Err(unfit) => self.unfit(&entry.id, &unfit),
         }
     }
 
     /// The frame that answers a request, whether or not the reply is one to it.
     #[inline(never)]
-    fn write_reply(&mut self, entry: &Entry<Pending>, reply: Reply) -> Bytes {
+    fn write_reply(&mut self, entry: &Entry<Pending>, reply: Reply) -> (Bytes, Fate) {
         let (id, version, expects) = (&entry.id, entry.data.context.version(), &entry.data.expects);
         let mut frame = FrameWriter::result(id, 256);
         let written = match reply {
@@ -158,22 +158,23 @@ impl Server {
             }),
         };
         match written {
-            Ok(Ok(())) => frame.finish(),
-            Ok(Err(error)) => FrameWriter::error(Some(id), false, &error),
+            Ok(Ok(())) => (frame.finish(), Fate::Result),
+            Ok(Err(error)) => (FrameWriter::error(Some(id), false, &error), Fate::Error(error.code)),
             Err(unfit) => self.unfit(id, &unfit),
         }
     }
 
     /// Says what is wrong with a reply; the client hears no more than that something is.
     #[cold]
-    fn unfit(&mut self, id: &RequestId, unfit: &Unfit) -> Bytes {
+    fn unfit(&mut self, id: &RequestId, unfit: &Unfit) -> (Bytes, Fate) {
         let text = match unfit {
             Unfit::Kind => "a reply of another kind than the call".to_owned(),
             Unfit::Code(code) => format!("a handler answered with the error code {code}, which is not its to use"),
             Unfit::Output(problem) => format!("a tool's result breaks its output schema: {problem}"),
         };
         self.say(Diagnostic::new(DiagnosticKind::Output, text));
-        FrameWriter::error(Some(id), false, &ErrorObject::internal())
+        let error = ErrorObject::internal();
+        (FrameWriter::error(Some(id), false, &error), Fate::Error(error.code))
     }
 
     /// Says once for each that a modern client was asked for what is deprecated there.
@@ -206,15 +207,17 @@ impl Server {
         self.deadlines.clear(Key::Invocation(slot));
         self.withdraw_requests(slot);
         let Some(entry) = self.inbound.get_mut(slot) else { return };
-        let batch = entry.data.batch.take();
+        let batch = entry.data.way.batch.take();
+        let origin = entry.data.way.origin;
         if entry.data.asking.is_some() {
             // No handler runs: there is nobody to tell, and nothing to wait for.
             self.inbound.close(slot);
         } else {
-            self.queue.push(Action::Cancelled { slot, reason });
+            self.event(Action::Cancelled { slot, reason });
         }
-        if let Some(batch) = batch {
-            self.leave_batch(batch, None);
+        match batch {
+            Some(batch) => self.leave_batch(batch, None),
+            None => self.ended(origin),
         }
     }
 
@@ -227,29 +230,38 @@ impl Server {
     /// A handler took too long: the client gets an error, the handler a signal.
     pub(super) fn invocation_timed_out(&mut self, slot: SlotId) {
         let Some(entry) = self.inbound.get_mut(slot).filter(|entry| !entry.muted) else { return };
-        let (id, batch) = (entry.id.clone(), entry.data.batch.take());
+        let (id, way) = (entry.id.clone(), entry.data.way);
+        // The batch is left once.
+        entry.data.way.batch = None;
         let error = ErrorObject::new(ErrorCode::INTERNAL_ERROR, "the request took too long");
-        self.send_error(&id, &error, batch);
+        self.send_error(&id, &error, way);
         self.cancel_slot(slot, Some("deadline".into()));
         self.close_if_drained();
     }
 
+    /// Answers with an error of the method.
     #[cold]
-    pub(super) fn send_error(&mut self, id: &RequestId, error: &ErrorObject, batch: Option<u64>) {
-        self.send(FrameWriter::error(Some(id), false, error), batch);
+    pub(super) fn send_error(&mut self, id: &RequestId, error: &ErrorObject, way: Way) {
+        self.send(FrameWriter::error(Some(id), false, error), way, Fate::Error(error.code));
+    }
+
+    /// Answers a request that may not be made, or not now.
+    #[cold]
+    pub(super) fn send_refusal(&mut self, id: &RequestId, error: &ErrorObject, way: Way) {
+        self.send(FrameWriter::error(Some(id), false, error), way, Fate::Refused(error.code));
     }
 
     /// Sends a result that this machine has written already, on one line.
-    pub(super) fn send_result(&mut self, id: &RequestId, text: &[u8], batch: Option<u64>) {
+    pub(super) fn send_result(&mut self, id: &RequestId, text: &[u8], way: Way) {
         let mut frame = FrameWriter::result(id, text.len());
         frame.out().extend_from_slice(text);
-        self.send(frame.finish_whole(), batch);
+        self.send(frame.finish_whole(), way, Fate::Result);
     }
 
     /// Sends an answer: alone, or with the rest of its batch.
-    pub(super) fn send(&mut self, frame: Bytes, batch: Option<u64>) {
-        match batch {
-            None => self.write(frame),
+    pub(super) fn send(&mut self, frame: Bytes, way: Way, fate: Fate) {
+        match way.batch {
+            None => self.write(frame, Route::Answer(way.origin, fate)),
             Some(batch) => self.leave_batch(batch, Some(frame)),
         }
     }
@@ -263,9 +275,9 @@ impl Server {
         if batch.waiting > 0 {
             return;
         }
-        let answers = self.batches.remove(&id).map(|batch| batch.answers).unwrap_or_default();
+        let Some(Batch { origin, answers, .. }) = self.batches.remove(&id) else { return };
         if answers.is_empty() {
-            return;
+            return self.ended(origin);
         }
         let mut out = Vec::with_capacity(answers.iter().map(Bytes::len).sum::<usize>() + 2);
         for (position, answer) in answers.iter().enumerate() {
@@ -273,7 +285,7 @@ impl Server {
             out.extend_from_slice(answer.trim_ascii_end());
         }
         out.extend_from_slice(b"]\n");
-        self.write(out.into());
+        self.write(out.into(), Route::Answer(origin, Fate::Result));
     }
 }
 

@@ -13,8 +13,9 @@ use std::time::Duration;
 use super::admit::{Admission, admit};
 use super::api::{Action, InputRequired, Invocation, Reply, RequestFailure};
 use super::context::Rounds;
-use super::machine::{Key, Outgoing, Server};
+use super::core::{Core, Key, Outgoing};
 use super::rounds::{self, Unaskable};
+use super::wire::{Origin, Route};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{CallId, ReplySlot, RequestId, SlotId};
@@ -29,6 +30,7 @@ use crate::spec::{ErrorCode, Kind, Method, Sender};
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) slot: SlotId,
+    pub(super) origin: Origin,
     pub(super) key: String,
 }
 
@@ -39,17 +41,9 @@ pub(super) struct Asking {
     rounds: Rounds,
 }
 
-impl Server {
+impl Core {
     /// Sends a request to the client of the legacy session. The answer comes as [`Action::Answered`].
-    ///
-    /// `slot` ties the request to an invocation: it is withdrawn if that is cancelled. Without `timeout` the
-    /// bound `server_request` holds.
-    ///
-    /// # Errors
-    /// [`Misuse::WrongState`] in the modern era, where servers send no requests, before the session is initialized
-    /// (but for `ping`), and for what the client has not declared; [`Error::LimitExceeded`] when too many are in
-    /// flight.
-    pub fn request(
+    pub(crate) fn request(
         &mut self,
         now: Now,
         slot: Option<SlotId>,
@@ -57,13 +51,18 @@ impl Server {
         params: Option<&Json>,
         timeout: Option<Duration>,
     ) -> Result<CallId, Error> {
-        self.queue.touch(now);
+        self.out.touch(now);
         self.check_open()?;
+        let mut on_behalf = None;
         if let Some(slot) = slot {
             let entry = self.inbound.get_mut(slot).filter(|entry| !entry.muted).ok_or(Misuse::SlotNotOpen)?;
+            on_behalf = Some((slot, entry.data.way.origin));
             if entry.data.context.era() == crate::spec::Era::Modern {
                 return Err(Misuse::WrongState("a modern client is asked with InputRequired").into());
             }
+        }
+        if !self.wire.carries_related() {
+            return Err(Misuse::WrongState("this transport carries answers only: the client cannot be asked").into());
         }
         let known = Method::parse(method);
         let Some(session) = &self.session else {
@@ -81,35 +80,32 @@ impl Server {
         if needed.is_some_and(|needed| session.facts.capabilities().missing(&needed).is_some()) {
             return Err(Misuse::WrongState("the client has not declared what the request needs").into());
         }
-        let id = self.send_request(now, Outgoing::Request(slot), method, params, timeout)?;
+        let id = self.send_request(now, Outgoing::Request(on_behalf), method, params, timeout)?;
         Ok(CallId(id.unsigned_abs()))
     }
 
     /// Withdraws a request: the client is told, and no answer is delivered.
-    ///
-    /// # Errors
-    /// [`Misuse::CallNotOpen`].
-    pub fn cancel_request(&mut self, now: Now, call: CallId, reason: Option<&str>) -> Result<(), Error> {
-        self.queue.touch(now);
+    pub(crate) fn cancel_request(&mut self, now: Now, call: CallId, reason: Option<&str>) -> Result<(), Error> {
+        self.out.touch(now);
         let id = i64::try_from(call.0).map_err(|_| Misuse::CallNotOpen)?;
         if !matches!(self.outbound.get_mut(id), Some(Outgoing::Request(_))) {
             return Err(Misuse::CallNotOpen.into());
         }
-        self.outbound.remove(id);
-        self.tell_withdrawn(id, reason);
+        let origin = self.outbound.remove(id).and_then(|outgoing| outgoing.origin());
+        self.tell_withdrawn(id, origin, reason);
         Ok(())
     }
 
     /// Announces that an elicitation by URL has ended (2025-11-25 only; elsewhere nothing is sent).
-    pub fn elicitation_complete(&mut self, now: Now, elicitation_id: &str) -> super::api::Sent {
-        self.queue.touch(now);
+    pub(crate) fn elicitation_complete(&mut self, now: Now, elicitation_id: &str) -> super::api::Sent {
+        self.out.touch(now);
         if !self.session.as_ref().is_some_and(|session| session.version.has_url_elicitation_error()) {
             return super::api::Sent::NotWanted;
         }
         let frame = FrameWriter::notification(Method::ElicitationComplete.as_str(), 64).params(|params| {
             params.string("elicitationId", elicitation_id);
         });
-        self.write(frame);
+        self.write(frame, Route::Standing(None));
         super::api::Sent::Yes
     }
 
@@ -122,12 +118,14 @@ impl Server {
         timeout: Option<Duration>,
     ) -> Result<i64, Error> {
         let bound = self.definition.policy.limits.calls;
+        let origin = outgoing.origin();
         let id = self.outbound.open(outgoing).ok_or_else(|| Error::limit(Bound::Calls, bound))?;
         let frame = FrameWriter::request(&RequestId::from(id), method, params.map_or(0, |params| params.get().len()));
-        self.write(match params {
+        let frame = match params {
             Some(params) => frame.params_raw(params.as_bytes()),
             None => frame.finish(),
-        });
+        };
+        self.write(frame, route(origin, Some(id)));
         self.arm(now, id, timeout);
         Ok(id)
     }
@@ -136,7 +134,7 @@ impl Server {
     pub(super) fn ask(&mut self, now: Now, slot: SlotId, asked: &InputRequired) -> Result<(), Error> {
         self.deadlines.clear(Key::Invocation(slot));
         let Some(entry) = self.inbound.get_mut(slot) else { return Err(Misuse::SlotNotOpen.into()) };
-        let version = entry.data.context.version();
+        let (version, origin) = (entry.data.context.version(), entry.data.way.origin);
         let mut rounds = entry.data.context.rounds.as_ref().map(|rounds| (**rounds).clone()).unwrap_or_default();
         rounds.round = rounds.round.saturating_add(1);
         rounds.state = asked.state.clone();
@@ -151,6 +149,11 @@ impl Server {
             self.cannot_ask(slot, why);
             return Ok(());
         }
+        if !self.wire.carries_related() {
+            let why = "this transport carries answers only: the client cannot be asked".to_owned();
+            self.cannot_ask(slot, Unaskable::Handler(why));
+            return Ok(());
+        }
         if self.session.as_ref().is_some_and(|session| !session.initialized) {
             let error = ErrorObject::invalid_request("input is needed, and the session is not initialized yet");
             self.cannot_ask(slot, Unaskable::Refuse(error));
@@ -158,7 +161,7 @@ impl Server {
         }
         let mut prepared = Vec::with_capacity(asked.requests.len());
         for (key, request) in &asked.requests {
-            match rounds::legacy_params(request, version, &mut self.rng) {
+            match rounds::legacy_params(request, version, self.rng.get()) {
                 Ok(params) => prepared.push((key, request.method(), params)),
                 Err(why) => {
                     self.cannot_ask(slot, why);
@@ -171,7 +174,7 @@ impl Server {
             entry.data.asking = Some(Box::new(Asking { waiting: prepared.len(), rounds }));
         }
         for (key, method, params) in prepared {
-            let question = Outgoing::Question(Question { slot, key: key.clone() });
+            let question = Outgoing::Question(Question { slot, origin, key: key.clone() });
             let method = method.map_or("", Method::as_str);
             if let Err(error) = self.send_request(now, question, method, Some(&params), None) {
                 self.answered(now, slot, key.clone(), Err(error.to_object()));
@@ -198,9 +201,9 @@ impl Server {
     fn deliver(&mut self, now: Now, wire: i64, outgoing: Outgoing, outcome: Result<Json, RequestFailure>) {
         match outgoing {
             Outgoing::Request(_) => {
-                self.queue.push(Action::Answered { call: CallId(wire.unsigned_abs()), outcome });
+                self.event(Action::Answered { call: CallId(wire.unsigned_abs()), outcome });
             }
-            Outgoing::Question(Question { slot, key }) => {
+            Outgoing::Question(Question { slot, key, .. }) => {
                 let answer = outcome.map_err(|failure| match failure {
                     RequestFailure::Remote(error) => error,
                     RequestFailure::TimedOut => {
@@ -242,7 +245,7 @@ impl Server {
                     self.deadlines.set(Key::Invocation(slot), now.mono.after(limit));
                 }
                 let slot = ReplySlot(slot);
-                self.queue.push(Action::Invoke(Box::new(Invocation { slot, call, context })));
+                self.event(Action::Invoke(Box::new(Invocation { slot, call, context })));
             }
             Ok(_) => self.finish_with(slot, Reply::Failed),
             Err(error) => self.finish_with(slot, Reply::Error(error)),
@@ -252,36 +255,43 @@ impl Server {
     pub(super) fn request_timed_out(&mut self, wire: i64) {
         // The time does not matter for what follows but for a deadline of the next invocation, which starts now.
         let Some(outgoing) = self.outbound.remove(wire) else { return };
-        self.tell_withdrawn(wire, Some("timed out"));
-        let now = self.queue.now();
+        self.tell_withdrawn(wire, outgoing.origin(), Some("timed out"));
+        let now = self.out.now();
         self.deliver(now, wire, outgoing, Err(RequestFailure::TimedOut));
+    }
+
+    /// A request of ours cannot reach the client: it has no answer.
+    pub(crate) fn request_gone(&mut self, now: Now, wire: i64) {
+        let Some(outgoing) = self.outbound.remove(wire) else { return };
+        self.deadlines.clear(Key::Outgoing(wire));
+        self.deliver(now, wire, outgoing, Err(RequestFailure::Gone));
     }
 
     /// Withdraws what was asked on behalf of a slot.
     pub(super) fn withdraw_requests(&mut self, slot: SlotId) {
         let taken = self.outbound.take_if(|outgoing| match outgoing {
             Outgoing::Question(question) => question.slot == slot,
-            Outgoing::Request(on_behalf) => *on_behalf == Some(slot),
+            Outgoing::Request(on_behalf) => on_behalf.is_some_and(|(known, _)| known == slot),
         });
         for (wire, outgoing) in taken {
-            self.tell_withdrawn(wire, Some("the request that it served was cancelled"));
+            self.tell_withdrawn(wire, outgoing.origin(), Some("the request that it served was cancelled"));
             if let Outgoing::Request(_) = outgoing {
                 let outcome = Err(RequestFailure::Gone);
-                self.queue.push(Action::Answered { call: CallId(wire.unsigned_abs()), outcome });
+                self.event(Action::Answered { call: CallId(wire.unsigned_abs()), outcome });
             }
         }
     }
 
     /// The client will send no more: nothing that we asked is answered.
     pub(super) fn client_gone(&mut self) {
-        let now = self.queue.now();
+        let now = self.out.now();
         for (wire, outgoing) in self.outbound.take_if(|_| true) {
             self.deadlines.clear(Key::Outgoing(wire));
             self.deliver(now, wire, outgoing, Err(RequestFailure::Gone));
         }
     }
 
-    fn tell_withdrawn(&mut self, wire: i64, reason: Option<&str>) {
+    fn tell_withdrawn(&mut self, wire: i64, origin: Option<Origin>, reason: Option<&str>) {
         self.deadlines.clear(Key::Outgoing(wire));
         let frame = FrameWriter::notification(Method::Cancelled.as_str(), 64).params(|params| {
             params.integer("requestId", wire);
@@ -289,8 +299,13 @@ impl Server {
                 params.string("reason", reason);
             }
         });
-        self.write(frame);
+        self.write(frame, route(origin, None));
     }
+}
+
+/// With its request, or with none.
+fn route(origin: Option<Origin>, id: Option<i64>) -> Route {
+    origin.map_or(Route::Standing(id), |origin| Route::Related(origin, id))
 }
 
 /// What the client must have declared for a request of ours. Params that cannot be read need the feature alone.

@@ -12,6 +12,7 @@ use super::uri::is_uri;
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::model::{CacheHints, Extra, Icon, Implementation, Prompt, Resource, ResourceTemplate, Shape, Tool};
+use crate::schema::mirror::{MirrorError, mirrors};
 use crate::schema::root::{RootError, normalise_input, normalise_output};
 use crate::schema::{Schema, SchemaError, SchemaLimits};
 use crate::spec::{Method, Version};
@@ -56,6 +57,14 @@ pub enum BuildError {
         template: String,
         /// Why not.
         error: TemplateError,
+    },
+    /// An `x-mcp-header` annotation that breaks a rule: clients would hide the tool.
+    #[error("the inputSchema of tool {tool:?}: {error}")]
+    Mirror {
+        /// The tool.
+        tool: String,
+        /// Why not.
+        error: MirrorError,
     },
     /// A custom method that the protocol has already.
     #[error("{0:?} is a method of the protocol: choose another name, or hand the method over")]
@@ -458,7 +467,8 @@ fn compile(mut tool: Tool, limits: &SchemaLimits) -> Result<ToolEntry, BuildErro
     });
     let wrapped = Shape::V2025_11_25.wrapping(tool.output_schema.as_ref());
     let input = (!fits_every_object(&tool.input_schema)).then_some(schema);
-    Ok(ToolEntry { input, output, wrapped, tool })
+    let mirrors = mirrors(&tool.input_schema).map_err(|error| BuildError::Mirror { tool: name.clone(), error })?;
+    Ok(ToolEntry { input, output, mirrors, wrapped, tool })
 }
 
 /// Whether a schema says no more than that the value is an object. Such a tool's arguments are only carried.

@@ -1,7 +1,9 @@
 //! Who asks, and how: everything about a request that its handler may want to know.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use super::request_state::TokenId;
@@ -41,7 +43,22 @@ pub(super) struct Request {
     pub(super) params: Members,
     /// `None` in the modern era, where every request says it anew.
     pub(super) session: Option<Arc<ClientFacts>>,
-    pub(super) principal: Option<Arc<str>>,
+    pub(super) sender: Sender,
+    /// Whether the client can be asked before it is answered.
+    pub(super) asks: bool,
+}
+
+/// Who sends a message, as the front knows it.
+#[derive(Clone, Default)]
+pub(crate) struct Sender {
+    pub(crate) principal: Option<Arc<str>>,
+    pub(crate) data: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("principal", &self.principal).finish_non_exhaustive()
+    }
 }
 
 /// What earlier rounds of input have brought.
@@ -133,7 +150,20 @@ impl Context {
     /// Who is asking, as the front has authenticated it.
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
-        self.request.principal.as_deref()
+        self.request.sender.principal.as_deref()
+    }
+
+    /// What the front has given along with the request, if it is of this type.
+    #[must_use]
+    pub fn data<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.request.sender.data.as_deref()?.downcast_ref()
+    }
+
+    /// Whether the client can be asked for input at all. It cannot where the transport carries answers only: a
+    /// legacy HTTP server without sessions, or one that answers with JSON alone.
+    #[must_use]
+    pub fn can_ask(&self) -> bool {
+        self.request.asks
     }
 
     /// The client's answer to the question with this key, from this round or an earlier one. An error is the

@@ -3,7 +3,7 @@
 //! Building does all that would otherwise be done on every call: schemas are checked and compiled, names are put
 //! into tables, list pages and the answer to `server/discover` are written out once for each revision offered.
 
-use super::api::List;
+use super::api::{Event, List};
 use super::names::Table;
 use super::pages::Pages;
 use super::request_state::SealKeys;
@@ -14,6 +14,7 @@ use crate::model::{
     Wrapping,
 };
 use crate::schema::Schema;
+use crate::schema::mirror::Mirror;
 use crate::spec::{Era, Method, Version};
 use crate::uri_template::UriTemplate;
 
@@ -99,6 +100,8 @@ pub(super) struct ToolEntry {
     /// `None` if every object fits.
     pub(super) input: Option<Schema>,
     pub(super) output: Option<Schema>,
+    /// The arguments that travel as headers too.
+    pub(super) mirrors: Vec<Mirror>,
     /// Whether results are wrapped where a revision carries objects only.
     pub(super) wrapped: Wrapping,
 }
@@ -137,16 +140,37 @@ impl Definition {
         self.catalogue.tools.iter().map(|entry| &entry.tool)
     }
 
-    pub(super) fn offers(&self, version: Version) -> bool {
+    /// What a client of this definition must hear when `new` takes its place.
+    #[must_use]
+    pub fn changes_to(&self, new: &Self) -> Vec<Event> {
+        let changed = |list| !self.pages.same(&new.pages, list);
+        let resources = changed(List::Resources) || changed(List::Templates);
+        [
+            (changed(List::Tools), Event::ToolsListChanged),
+            (changed(List::Prompts), Event::PromptsListChanged),
+            (resources, Event::ResourcesListChanged),
+        ]
+        .into_iter()
+        .filter_map(|(changed, event)| changed.then_some(event))
+        .collect()
+    }
+
+    /// The arguments of a tool that travel as headers too.
+    pub(crate) fn mirrors(&self, tool: &str) -> &[Mirror] {
+        let index = self.catalogue.tool_names.get(tool);
+        index.and_then(|index| self.catalogue.tools.get(*index)).map_or(&[], |entry| &entry.mirrors)
+    }
+
+    pub(crate) fn offers(&self, version: Version) -> bool {
         self.policy.versions.contains(&version)
     }
 
-    pub(super) fn offers_era(&self, era: Era) -> bool {
+    pub(crate) fn offers_era(&self, era: Era) -> bool {
         self.policy.versions.iter().any(|version| version.era() == era)
     }
 
     /// The revisions of an era that are offered, newest first.
-    pub(super) fn versions_of(&self, era: Era) -> impl Iterator<Item = Version> {
+    pub(crate) fn versions_of(&self, era: Era) -> impl Iterator<Item = Version> {
         self.policy.versions.iter().copied().filter(move |version| version.era() == era)
     }
 

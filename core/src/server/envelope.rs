@@ -18,12 +18,20 @@ use crate::model::LoggingLevel;
 use crate::spec::{Era, ErrorCode, Version};
 
 /// A request that names its revision is modern, whatever came before it on the same connection.
-pub(super) fn claims_modern(params: &Members) -> bool {
+pub(crate) fn claims_modern(params: &Members) -> bool {
     params.has_meta(MetaField::ProtocolVersion)
 }
 
 /// The revision of a modern request.
-pub(super) fn check(definition: &Definition, params: &Members) -> Result<Version, ErrorObject> {
+pub(crate) fn check(definition: &Definition, params: &Members) -> Result<Version, ErrorObject> {
+    let claim = complete(params)?;
+    let version = offered(definition, &claim)?;
+    log_level(params)?;
+    Ok(version)
+}
+
+/// The revision that a request names, if all is there that an envelope needs.
+pub(crate) fn complete(params: &Members) -> Result<Cow<'_, str>, ErrorObject> {
     let claim = params.meta_string(MetaField::ProtocolVersion);
     let capabilities = params.meta_raw(MetaField::ClientCapabilities);
     let mut wrong: Vec<Cow<'_, str>> = Vec::new();
@@ -37,18 +45,21 @@ pub(super) fn check(definition: &Definition, params: &Members) -> Result<Version
         Some(_) => wrong.push(Cow::Owned(format!("{} must be an object", MetaField::ClientCapabilities.name()))),
         None => wrong.push(Cow::Borrowed(MetaField::ClientCapabilities.name())),
     }
-    let (true, Ok(Some(claim))) = (wrong.is_empty(), claim) else {
-        return Err(missing(&wrong));
-    };
-    let Some(version) = Version::parse(&claim).filter(|v| v.era() == Era::Modern && definition.offers(*v)) else {
-        return Err(unsupported(definition, &claim));
-    };
-    log_level(params)?;
-    Ok(version)
+    match (wrong.is_empty(), claim) {
+        (true, Ok(Some(claim))) => Ok(claim),
+        _ => Err(missing(&wrong)),
+    }
+}
+
+/// The modern revision of this name, if it is offered.
+pub(crate) fn offered(definition: &Definition, claim: &str) -> Result<Version, ErrorObject> {
+    Version::parse(claim)
+        .filter(|version| version.era() == Era::Modern && definition.offers(*version))
+        .ok_or_else(|| unsupported(definition, claim))
 }
 
 /// The refusal of a request without an envelope by a server that has no session for it either.
-pub(super) fn absent(params: &Members) -> ErrorObject {
+pub(crate) fn absent(params: &Members) -> ErrorObject {
     let mut wrong = vec![Cow::Borrowed(MetaField::ProtocolVersion.name())];
     if params.meta_raw(MetaField::ClientCapabilities).is_none() {
         wrong.push(Cow::Borrowed(MetaField::ClientCapabilities.name()));
@@ -57,7 +68,7 @@ pub(super) fn absent(params: &Members) -> ErrorObject {
 }
 
 /// The level of log messages that a modern request asks for.
-pub(super) fn log_level(params: &Members) -> Result<Option<LoggingLevel>, ErrorObject> {
+pub(crate) fn log_level(params: &Members) -> Result<Option<LoggingLevel>, ErrorObject> {
     let key = MetaField::LogLevel.name();
     match params.meta_string(MetaField::LogLevel) {
         Ok(None) => Ok(None),
@@ -74,7 +85,7 @@ fn missing(wrong: &[Cow<'_, str>]) -> ErrorObject {
 }
 
 /// The refusal of a revision: -32022 with what would be accepted.
-pub(super) fn unsupported(definition: &Definition, requested: &str) -> ErrorObject {
+pub(crate) fn unsupported(definition: &Definition, requested: &str) -> ErrorObject {
     let supported: Vec<_> = definition.versions().iter().map(|version| version.as_str()).collect();
     let mut data = Vec::new();
     let mut object = ObjectWriter::new(&mut data);

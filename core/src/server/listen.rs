@@ -3,7 +3,7 @@
 //! ```text
 //!  listen request ──▶ acknowledged (the honoured subset) ──▶ events that pass the filter ──▶ end
 //!                                                                  client cancels: silence
-//!                                                                  server closes: `cancelled`, then the result
+//!                                              server closes: on lines `cancelled`, then the result
 //! ```
 //!
 //! Every frame of a stream carries the id of its request, with its JSON type.
@@ -23,7 +23,7 @@ use crate::spec::{Method, meta};
 
 /// What a listen stream delivers: what the client asked for and the server can deliver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Filter {
+pub(crate) struct Filter {
     tools: bool,
     prompts: bool,
     resources: bool,
@@ -49,7 +49,7 @@ impl Filter {
         })
     }
 
-    pub(super) fn passes(&self, event: &Event) -> bool {
+    pub(crate) fn passes(&self, event: &Event) -> bool {
         match event {
             Event::PromptsListChanged => self.prompts,
             Event::ResourcesListChanged => self.resources,
@@ -82,11 +82,15 @@ pub(super) fn acknowledged(id: &RequestId, filter: &Filter) -> Bytes {
     })
 }
 
-/// The last frames of a stream that the server ends.
-pub(super) fn ended(definition: &Definition, id: &RequestId) -> [Bytes; 2] {
-    let cancelled = FrameWriter::notification(Method::Cancelled.as_str(), 64).params(|params| {
+/// The last frame but one of a stream that the server ends, where streams share their channel.
+pub(super) fn cancelled(id: &RequestId) -> Bytes {
+    FrameWriter::notification(Method::Cancelled.as_str(), 64).params(|params| {
         params.id("requestId", id);
-    });
+    })
+}
+
+/// The last frame of a stream that the server ends.
+pub(super) fn ended(definition: &Definition, id: &RequestId) -> Bytes {
     let mut frame = FrameWriter::result(id, 256);
     let mut result = ObjectWriter::new(frame.out());
     result.string("resultType", "complete").object("_meta", |object| {
@@ -96,7 +100,7 @@ pub(super) fn ended(definition: &Definition, id: &RequestId) -> [Bytes; 2] {
         }
     });
     result.end();
-    [cancelled, frame.finish()]
+    frame.finish()
 }
 
 /// An event as a notification: of a stream, or of a legacy session, which has no ids.

@@ -8,7 +8,9 @@
 //! | `rounds`, `ask`, [`request_state`] | questions of a handler, in both eras |
 //! | `result` | how a reply is written for a revision |
 //! | `listen` | streams of notifications |
-//! | `machine`, `receive`, `answer` | one byte stream |
+//! | `core`, `receive`, `answer`, `wire` | the engine under every transport |
+//! | `machine` | one byte stream |
+//! | `http` | what the transports of HTTP ask beyond that; they are in [`crate::http::server`] |
 
 mod admit;
 mod answer;
@@ -16,10 +18,12 @@ mod api;
 mod ask;
 mod builder;
 mod capability;
-mod context;
+pub(crate) mod context;
+pub(crate) mod core;
 mod definition;
-mod envelope;
-mod listen;
+pub(crate) mod envelope;
+mod http;
+pub(crate) mod listen;
 mod machine;
 mod names;
 mod pages;
@@ -27,10 +31,11 @@ mod receive;
 pub mod request_state;
 mod result;
 mod rounds;
-mod session;
+pub(crate) mod session;
 #[cfg(test)]
 mod tests;
 mod uri;
+pub(crate) mod wire;
 
 pub use admit::resource_not_found;
 pub use api::{

@@ -14,12 +14,13 @@ use bytes::Bytes;
 use super::admit::{Admission, admit};
 use super::api::{Action, Call, Invocation, Notified};
 use super::context::{Context, Request, Rounds};
+use super::core::{Batch, Core, Key, Out, Pending, Subscribes};
 use super::envelope;
 use super::listen;
-use super::machine::{Batch, Key, Pending, Server, Subscribes};
 use super::result;
 use super::rounds::{self, BadRetry};
 use super::session::Session;
+use super::wire::{Fate, Origin, Route, Way, Wire};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Refused;
 use crate::error::{Error, ErrorObject};
@@ -30,22 +31,30 @@ use crate::machine::Now;
 use crate::model::LoggingLevel;
 use crate::spec::{Era, Method, Version};
 
-impl Server {
-    pub(super) fn receive_frame(&mut self, now: Now, frame: Bytes) {
+impl Core {
+    pub(crate) fn on_frame(&mut self, now: Now, frame: Bytes) {
         match decode_owned(frame, self.definition.policy.limits.json_depth) {
-            Ok(Message::Batch(parts)) => self.receive_batch(now, &parts),
-            Ok(message) => self.receive_message(now, message, None),
+            Ok(message) => self.on_message(now, message, 0),
             Err(InvalidFrame::NotMessage { what, id: Some(id) }) => {
                 self.say(Diagnostic::new(DiagnosticKind::InvalidFrame, what).of(&id));
-                self.send_error(&id, &ErrorObject::invalid_request(what), None);
+                self.send_refusal(&id, &ErrorObject::invalid_request(what), Way::alone(0));
             }
-            Err(invalid) => self.refuse_frame(&Error::InvalidFrame(invalid)),
+            Err(invalid) => self.refuse_frame(&Error::InvalidFrame(invalid), 0),
+        }
+    }
+
+    /// Takes a message that came with `origin`.
+    #[inline]
+    pub(crate) fn on_message(&mut self, now: Now, message: Message, origin: Origin) {
+        match message {
+            Message::Batch(parts) => self.receive_batch(now, &parts, origin),
+            message => self.receive_message(now, message, Way::alone(origin)),
         }
     }
 
     /// Answers a frame whose id could not be read, once.
     #[cold]
-    pub(super) fn refuse_frame(&mut self, error: &Error) {
+    pub(crate) fn refuse_frame(&mut self, error: &Error, origin: Origin) {
         let kind = match error {
             Error::LimitExceeded { bound, .. } => DiagnosticKind::Limit(*bound),
             Error::InvalidFrame(InvalidFrame::TooDeep { .. }) => DiagnosticKind::Limit(Bound::JsonDepth),
@@ -53,32 +62,34 @@ impl Server {
         };
         self.say(Diagnostic::new(kind, error.to_string()));
         let null_id = self.session.as_ref().is_some_and(|session| !session.version.error_id_is_optional());
-        self.write(FrameWriter::error(None, null_id, &error.to_object()));
+        let error = error.to_object();
+        self.write(FrameWriter::error(None, null_id, &error), Route::Answer(origin, Fate::Refused(error.code)));
     }
 
     /// A batch of a session that has them. Its answers go out together, as one array.
     #[cold]
-    fn receive_batch(&mut self, now: Now, parts: &[Bytes]) {
+    fn receive_batch(&mut self, now: Now, parts: &[Bytes], origin: Origin) {
         let limits = &self.definition.policy.limits;
         if !self.session.as_ref().is_some_and(|session| session.version.has_batches()) {
             let what = "batches exist in 2025-03-26 only";
-            return self.refuse_frame(&InvalidFrame::NotMessage { what, id: None }.into());
+            return self.refuse_frame(&InvalidFrame::NotMessage { what, id: None }.into(), origin);
         }
         if parts.is_empty() {
-            return self.refuse_frame(&InvalidFrame::NotMessage { what: "a batch is not empty", id: None }.into());
+            let what = "a batch is not empty";
+            return self.refuse_frame(&InvalidFrame::NotMessage { what, id: None }.into(), origin);
         }
         if parts.len() > limits.batch_messages {
-            return self.refuse_frame(&Error::limit(Bound::BatchMessages, limits.batch_messages));
+            return self.refuse_frame(&Error::limit(Bound::BatchMessages, limits.batch_messages), origin);
         }
         let depth = limits.json_depth;
         let batch = self.next_batch;
         self.next_batch += 1;
         // One more than there are requests: the batch must not end before all of it is read.
-        self.batches.insert(batch, Batch { waiting: 1, answers: Vec::new() });
+        self.batches.insert(batch, Batch { origin, waiting: 1, answers: Vec::new() });
         for part in parts {
             match decode(part, depth) {
                 Ok(Message::Batch(_)) => self.answer_invalid_part(batch, "a batch holds no batch", None),
-                Ok(message) => self.receive_message(now, message, Some(batch)),
+                Ok(message) => self.receive_message(now, message, Way { origin, batch: Some(batch) }),
                 Err(InvalidFrame::NotMessage { what, id }) => self.answer_invalid_part(batch, what, id),
                 Err(_) => self.answer_invalid_part(batch, "not a message", None),
             }
@@ -95,13 +106,13 @@ impl Server {
         }
     }
 
-    fn receive_message(&mut self, now: Now, message: Message, batch: Option<u64>) {
+    fn receive_message(&mut self, now: Now, message: Message, way: Way) {
         match message {
             Message::Request { id, method, params } => {
-                if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
+                if let Some(batch) = way.batch.and_then(|batch| self.batches.get_mut(&batch)) {
                     batch.waiting += 1;
                 }
-                self.receive_request(now, id, method, params, batch);
+                self.receive_request(now, id, method, params, way);
             }
             Message::Notification { method, params } => self.receive_notification(now, method, &params),
             Message::Result { id, result } => {
@@ -121,28 +132,20 @@ impl Server {
 
     // Inlined, or its parameters are copied.
     #[inline(always)]
-    fn receive_request(&mut self, now: Now, id: RequestId, method: MethodName, params: Members, batch: Option<u64>) {
+    fn receive_request(&mut self, now: Now, id: RequestId, method: MethodName, params: Members, way: Way) {
         if self.inbound.has(&id) || self.listens.contains_key(&id) {
-            return self.refuse(&id, Refused::Duplicate, batch);
+            return self.refuse(&id, Refused::Duplicate, way);
         }
         let judged = params.check().map_err(ErrorObject::from).and_then(|()| self.judge(&method, &params));
         match judged {
-            Ok(Standing::Initialize) if batch.is_some() => {
+            Ok(Standing::Initialize) if way.batch.is_some() => {
                 let text = "initialize is not part of a batch";
-                self.send_error(&id, &ErrorObject::invalid_request(text), batch);
+                self.send_refusal(&id, &ErrorObject::invalid_request(text), way);
             }
-            Ok(Standing::Initialize) => self.initialize(&id, &params),
-            Ok(Standing::Ping) => self.send_result(&id, b"{}", batch),
-            Ok(Standing::At(version)) => {
-                let session = match version.era() {
-                    Era::Legacy => self.session.as_ref().map(|session| Arc::clone(&session.facts)),
-                    Era::Modern => None,
-                };
-                // Shared from here on, rather than moved from hand to hand.
-                let request = Arc::new(Request { id, version, method, params, session, principal: None });
-                self.serve(now, request, batch);
-            }
-            Err(error) => self.send_error(&id, &error, batch),
+            Ok(Standing::Initialize) => self.initialize(&id, &params, way),
+            Ok(Standing::Ping) => self.send_result(&id, b"{}", way),
+            Ok(Standing::At(version)) => self.serve(now, id, version, method, params, way),
+            Err(error) => self.send_refusal(&id, &error, way),
         }
     }
 
@@ -150,6 +153,9 @@ impl Server {
     fn judge(&self, method: &MethodName, params: &Members) -> Result<Standing, ErrorObject> {
         let initialize = *method == MethodName::Known(Method::Initialize);
         if envelope::claims_modern(params) && self.definition.offers_era(Era::Modern) {
+            if let Wire::Session { .. } = self.wire {
+                return Err(ErrorObject::invalid_request("a request of a session has no envelope of the modern era"));
+            }
             // The method is gone in the modern era, whatever the envelope says.
             if initialize {
                 return Err(ErrorObject::method_not_found(method.as_str()));
@@ -160,6 +166,12 @@ impl Server {
             return Ok(Standing::Initialize);
         }
         if let Some(session) = &self.session {
+            if let (Wire::Stateless, MethodName::Known(Method::ResourcesSubscribe | Method::ResourcesUnsubscribe)) =
+                (self.wire, method)
+            {
+                // Nothing could be delivered.
+                return Err(ErrorObject::method_not_found(method.as_str()));
+            }
             return Ok(Standing::At(session.version));
         }
         if *method == MethodName::Known(Method::Ping) && self.definition.offers_era(Era::Legacy) {
@@ -177,41 +189,58 @@ impl Server {
     }
 
     #[cold]
-    fn initialize(&mut self, id: &RequestId, params: &Members) {
+    fn initialize(&mut self, id: &RequestId, params: &Members, way: Way) {
         if self.session.is_some() {
             let text = "the session is open already";
-            return self.send_error(id, &ErrorObject::invalid_request(text), None);
+            return self.send_refusal(id, &ErrorObject::invalid_request(text), way);
         }
         match Session::open(&self.definition, params) {
             Ok(session) => {
                 let mut frame = FrameWriter::result(id, 512);
-                session.write_result(&self.definition, frame.out());
+                session.write_result(&self.definition, self.wire, frame.out());
                 self.session = Some(session);
-                self.write(frame.finish());
+                self.write(frame.finish(), Route::Answer(way.origin, Fate::Result));
             }
-            Err(error) => self.send_error(id, &error, None),
+            Err(error) => self.send_refusal(id, &error, way),
         }
     }
 
     /// Serves a request at its revision.
-    fn serve(&mut self, now: Now, request: Arc<Request>, batch: Option<u64>) {
+    // Inlined, or its parameters are copied.
+    #[inline(always)]
+    pub(super) fn serve(
+        &mut self,
+        now: Now,
+        id: RequestId,
+        version: Version,
+        method: MethodName,
+        params: Members,
+        way: Way,
+    ) {
+        let session = match version.era() {
+            Era::Legacy => self.session.as_ref().map(|session| Arc::clone(&session.facts)),
+            Era::Modern => None,
+        };
+        // Shared from here on, rather than moved from hand to hand.
+        let (sender, asks) = (self.sender.clone(), self.wire.can_ask(version.era()));
+        let request = Arc::new(Request { id, version, method, params, session, sender, asks });
         match admit(&self.definition, request.version, &request.method, &request.params) {
-            Ok(Admission::Invoke(call, expects)) => self.invoke(now, request, call, expects, batch),
-            Ok(Admission::Result(text)) => self.send_result(&request.id, &text, batch),
-            Ok(admission) => self.serve_here(&request, admission, batch),
-            Err(error) => self.send_error(&request.id, &error, batch),
+            Ok(Admission::Invoke(call, expects)) => self.invoke(now, request, call, expects, way),
+            Ok(Admission::Result(text)) => self.send_result(&request.id, &text, way),
+            Ok(admission) => self.serve_here(&request, admission, way),
+            Err(error) => self.send_error(&request.id, &error, way),
         }
     }
 
     /// Serves what needs no code of the application.
     #[inline(never)]
-    fn serve_here(&mut self, request: &Request, admission: Admission, batch: Option<u64>) {
+    fn serve_here(&mut self, request: &Request, admission: Admission, way: Way) {
         let id = &request.id;
         match admission {
             Admission::ToolError(text) => {
                 let mut frame = FrameWriter::result(id, 256);
                 result::tool_error(&self.definition, request.version, &text, frame.out());
-                return self.send(frame.finish(), batch);
+                return self.send(frame.finish(), way, Fate::Result);
             }
             Admission::Listen(filter) => return self.listen(id.clone(), filter),
             Admission::SetLevel(level) => {
@@ -220,8 +249,9 @@ impl Server {
                 }
             }
             Admission::Subscribe(uri) => {
-                if let Some(Err(error)) = self.session.as_mut().map(|session| session.subscribe(&self.definition, uri)) {
-                    return self.send_error(id, &error, batch);
+                if let Some(Err(error)) = self.session.as_mut().map(|session| session.subscribe(&self.definition, uri))
+                {
+                    return self.send_error(id, &error, way);
                 }
             }
             Admission::Unsubscribe(uri) => {
@@ -232,19 +262,19 @@ impl Server {
             // Served before.
             Admission::Result(_) | Admission::Invoke(..) => return,
         }
-        self.send_result(id, b"{}", batch);
+        self.send_result(id, b"{}", way);
     }
 
     /// Hands a request to the application.
-    fn invoke(&mut self, now: Now, request: Arc<Request>, call: Call, expects: result::Expects, batch: Option<u64>) {
+    fn invoke(&mut self, now: Now, request: Arc<Request>, call: Call, expects: result::Expects, way: Way) {
         let (level, rounds) = match self.read_modern(now, &request) {
             Ok(read) => read,
-            Err(bad) => return self.refuse_retry(&request.id, &bad, batch),
+            Err(bad) => return self.refuse_retry(&request.id, &bad, way),
         };
         let token = match request.params.meta_raw(MetaField::ProgressToken).map(RequestId::from_json_text) {
             Some(None) => {
                 let error = ErrorObject::invalid_params("progressToken must be a string or an integer");
-                return self.send_error(&request.id, &error, batch);
+                return self.send_error(&request.id, &error, way);
             }
             token => token.flatten().map(ProgressToken),
         };
@@ -254,37 +284,37 @@ impl Server {
             _ => None,
         };
         let context = Context { request, rounds };
-        let pending = Pending { context: context.clone(), expects, level, batch, subscribes, asking: None };
+        let pending = Pending { context: context.clone(), expects, level, way, subscribes, asking: None };
         match self.inbound.open(context.request.id.clone(), token, pending) {
             Ok(slot) => {
                 if let Some(limit) = self.definition.policy.limits.invocation {
                     self.deadlines.set(Key::Invocation(slot), now.mono.after(limit));
                 }
                 let slot = ReplySlot(slot);
-                self.queue.push(Action::Invoke(Box::new(Invocation { slot, call, context })));
+                self.event(Action::Invoke(Box::new(Invocation { slot, call, context })));
             }
-            Err(refused) => self.refuse(&context.request.id, refused, batch),
+            Err(refused) => self.refuse(&context.request.id, refused, way),
         }
     }
 
     #[cold]
-    fn refuse_retry(&mut self, id: &RequestId, bad: &BadRetry, batch: Option<u64>) {
+    fn refuse_retry(&mut self, id: &RequestId, bad: &BadRetry, way: Way) {
         if let BadRetry::State(refused) = bad {
             let text = format!("requestState refused: {}", refused.cause());
             self.say(Diagnostic::new(DiagnosticKind::RequestState, text).of(id));
         }
-        self.send_error(id, &bad.to_object(), batch);
+        self.send_error(id, &bad.to_object(), way);
     }
 
     /// Refuses a request that there is no place for.
     #[cold]
-    fn refuse(&mut self, id: &RequestId, refused: Refused, batch: Option<u64>) {
+    fn refuse(&mut self, id: &RequestId, refused: Refused, way: Way) {
         let error = match refused {
             Refused::Duplicate => ErrorObject::invalid_request("a request with this id is in flight"),
             Refused::Full => Error::limit(Bound::InFlight, self.definition.policy.limits.in_flight).to_object(),
         };
         self.say(Diagnostic::new(DiagnosticKind::Refused, error.message.clone()).of(id));
-        self.send_error(id, &error, batch);
+        self.send_refusal(id, &error, way);
     }
 
     /// What only modern requests carry: a log level, and the answers and state of a retry.
@@ -306,12 +336,20 @@ impl Server {
 
     #[cold]
     fn listen(&mut self, id: RequestId, filter: listen::Filter) {
+        if self.wire != Wire::Lines {
+            return self.out.push(Out::Listen(id, Box::new(filter)));
+        }
         let bound = self.definition.policy.limits.listen_streams;
         if self.listens.len() >= bound {
             let error = Error::limit(Bound::ListenStreams, bound).to_object();
-            return self.send_error(&id, &error, None);
+            return self.send_error(&id, &error, Way::alone(0));
         }
-        self.write(listen::acknowledged(&id, &filter));
+        self.open_listen(id, filter);
+    }
+
+    /// Opens a listen stream that is admitted.
+    pub(crate) fn open_listen(&mut self, id: RequestId, filter: listen::Filter) {
+        self.write(listen::acknowledged(&id, &filter), Route::Related(0, None));
         self.listens.insert(id, filter);
     }
 
@@ -322,12 +360,12 @@ impl Server {
             MethodName::Known(Method::Initialized) => match &mut self.session {
                 Some(session) if !session.initialized => {
                     session.initialized = true;
-                    self.queue.push(Action::Notified(Notified::Initialized));
+                    self.event(Action::Notified(Notified::Initialized));
                 }
                 _ => self.ignore("notifications/initialized without a session that waits for it"),
             },
             MethodName::Known(Method::RootsListChanged) if self.session.is_some() => {
-                self.queue.push(Action::Notified(Notified::RootsListChanged));
+                self.event(Action::Notified(Notified::RootsListChanged));
             }
             // Our requests carry no token, so that nothing can put their deadlines off.
             MethodName::Known(Method::Progress) => self.ignore("progress that nobody asked for"),
@@ -337,7 +375,7 @@ impl Server {
                 if !features.notifications.contains(&method) && !features.hand_over_unknown {
                     return self.ignore("an unknown notification");
                 }
-                self.queue.push(Action::Notified(Notified::Custom { method, params: params.json() }));
+                self.event(Action::Notified(Notified::Custom { method, params: params.json() }));
             }
         }
     }

@@ -291,7 +291,7 @@ fn binding<'a>(definition: &'a Definition, request: &'a Request, arguments: &'a 
         method: request.method.as_str(),
         target,
         arguments,
-        principal: request.principal.as_deref(),
+        principal: request.sender.principal.as_deref(),
         audience: definition.policy.audience.as_deref(),
     }
 }

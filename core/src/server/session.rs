@@ -8,6 +8,7 @@
 //!
 //! A modern revision is never negotiated here.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::capability;
 use super::context::ClientFacts;
 use super::definition::Definition;
 use super::envelope;
+use super::wire::Wire;
 use crate::error::{Error, ErrorObject};
 use crate::json::Json;
 use crate::jsonrpc::{Field, FieldError, Members, ObjectWriter};
@@ -24,7 +26,7 @@ use crate::spec::{Era, Version};
 
 /// What a session has agreed on and asked for.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(crate) struct Session {
     pub(super) version: Version,
     pub(super) facts: Arc<ClientFacts>,
     /// The client has read the answer to `initialize`.
@@ -36,7 +38,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Judges the params of `initialize`.
-    pub(super) fn open(definition: &Definition, params: &Members) -> Result<Self, ErrorObject> {
+    pub(crate) fn open(definition: &Definition, params: &Members) -> Result<Self, ErrorObject> {
         let wanted = params.required_string(Field::ProtocolVersion)?;
         let capabilities =
             params.object(Field::Capabilities)?.ok_or(FieldError::Missing(Field::Capabilities.name()))?;
@@ -59,11 +61,28 @@ impl Session {
         })
     }
 
+    /// The session of a client that has none, and is served all the same.
+    pub(super) fn assumed(definition: &Definition, version: Version) -> Self {
+        Self {
+            version,
+            facts: Arc::new(ClientFacts { info: Json::NULL, capabilities: Json::EMPTY_OBJECT }),
+            initialized: true,
+            level: definition.policy.early_log_level,
+            subscriptions: BTreeSet::new(),
+        }
+    }
+
     /// Writes the result of `initialize`.
-    pub(super) fn write_result(&self, definition: &Definition, out: &mut Vec<u8>) {
+    pub(super) fn write_result(&self, definition: &Definition, wire: Wire, out: &mut Vec<u8>) {
+        let mut features = Cow::Borrowed(&definition.features);
+        if wire == Wire::Stateless {
+            // Nothing could be delivered.
+            let features = features.to_mut();
+            (features.list_changed, features.subscriptions, features.logging) = (false, false, false);
+        }
         let mut object = ObjectWriter::new(out);
         object.string("protocolVersion", self.version.as_str());
-        object.object("capabilities", |object| capability::write(&definition.features, self.version, object));
+        object.object("capabilities", |object| capability::write(&features, self.version, object));
         object.value("serverInfo", &definition.identity);
         if let Some(text) = &definition.policy.instructions {
             object.string("instructions", text);

@@ -1,0 +1,1 @@
+//! The HTTP server, driven by heads and bytes on a virtual clock.
