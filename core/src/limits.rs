@@ -115,6 +115,12 @@ pub struct Limits {
     pub request_state_ttl: Duration,
     /// The most requests for input in one round. 32.
     pub input_requests: usize,
+    /// How long a client waits at least before it resumes a stream that broke (HTTP). 100 ms, twice as long after each
+    /// attempt that brought nothing.
+    pub resume_floor: Duration,
+    /// How long a client may spend in all on resuming the stream of one request, and on reopening one stream of
+    /// notifications that is not found (HTTP). 300 s.
+    pub resume_budget: Duration,
     /// How long a server-to-client request of the legacy era may take. 600 s: people answer some of them.
     pub server_request: Duration,
     /// How long owed answers are awaited after end of input. 1.5 s.
@@ -161,6 +167,8 @@ impl Default for Limits {
             request_state_bytes: 64 << 10,
             request_state_ttl: Duration::from_secs(300),
             input_requests: 32,
+            resume_floor: Duration::from_millis(100),
+            resume_budget: Duration::from_secs(300),
             server_request: Duration::from_secs(600),
             drain: Duration::from_millis(1_500),
             invocation: None,

@@ -5,8 +5,8 @@
 //! has no such method, the server no such capability).
 
 use super::api::{Action, Answer, AnswerBody, CallError, List};
-use super::calls::{Call, Due, Hard, Kind, Phase};
-use super::core::{Core, Route, Wire};
+use super::calls::{Call, Due, Hard, Kind, Listen, Phase};
+use super::core::{Core, Out, Route, Wire};
 use super::envelope;
 use super::request::{CacheUse, CallOptions, ProgressWish, Request};
 use super::walk::Walk;
@@ -43,7 +43,7 @@ impl Core {
         }
         // A stream is meant to stay open: its idle clock runs until the acknowledgement only.
         let options = if options.hard.is_none() { options.hard(None) } else { options };
-        let call = self.start(now, Request::listen(filter), options, Kind::Listen { acknowledged: false })?;
+        let call = self.start(now, Request::listen(filter), options, Kind::Listen(Listen::default()))?;
         self.listens += 1;
         Ok(call)
     }
@@ -79,6 +79,8 @@ impl Core {
             rounds: 0,
             silent_rounds: 0,
             reissued: false,
+            renewed: false,
+            refreshed: false,
             idle,
             idle_at: idle.map(|idle| now.mono.after(idle)),
             hard: hard.map_or(Hard::Off, |hard| Hard::Until(now.mono.after(hard))),
@@ -209,7 +211,10 @@ impl Core {
 
     /// Tells the server, if it has the request, that no answer is wanted.
     pub(super) fn withdraw(&mut self, id: CallId, reason: Option<&str>) {
-        let Some(Phase::Sent { wire }) = self.calls.get(id).map(|call| &call.phase) else { return };
+        let Some(Phase::Sent { wire } | Phase::Refreshing { wire, .. }) = self.calls.get(id).map(|call| &call.phase)
+        else {
+            return;
+        };
         let wire = *wire;
         self.wires.remove(wire);
         let frame = FrameWriter::notification(Method::Cancelled.as_str(), 64).params(|params| {
@@ -218,7 +223,7 @@ impl Core {
                 params.string(Field::Reason.name(), reason);
             }
         });
-        self.frame(frame, Route::Notification);
+        self.out.push_frame(frame.len(), Out::Cancel { wire, frame });
     }
 
     pub(super) fn call_due(&mut self, now: Now, id: CallId, due: Due) {

@@ -331,6 +331,8 @@ fn verbs_after_the_end_are_misuse() {
     assert_eq!(driver.client.cancel(driver.now, call, None).unwrap_err(), closed);
     assert_eq!(driver.client.connect(driver.now).unwrap_err(), closed);
     assert_eq!(driver.client.handle(driver.now, Input::Eof).unwrap_err(), closed);
+    // What was queued may leave after the end.
+    assert_eq!(driver.client.handle(driver.now, Input::Written(1)), Ok(()));
     assert!(!driver.client.wants_input());
     assert_eq!(driver.client.poll_timeout(), None);
     driver.quiet();

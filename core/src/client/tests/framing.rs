@@ -109,7 +109,9 @@ fn frames_are_bounded() {
     assert!(matches!(driver.event(), Action::Closed(Closed::Failed(_))));
     driver.quiet();
     // The error is kept, and repeated.
-    assert_eq!(driver.client.handle(driver.now, Input::Written(1)).unwrap_err(), error);
+    assert_eq!(driver.client.handle(driver.now, Input::Eof).unwrap_err(), error);
+    // Reports of what has left are taken all the same.
+    assert_eq!(driver.client.handle(driver.now, Input::Written(1)), Ok(()));
     assert_eq!(driver.client.cancel(driver.now, call, None).unwrap_err(), error);
 }
 
