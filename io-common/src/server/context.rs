@@ -308,7 +308,8 @@ impl Context {
     /// # Errors
     /// When the method belongs to the protocol, `params` is no object, or the connection has ended.
     pub fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        self.connection().notify(method, params)
+        let slot = Some(self.0.slot);
+        self.link().with(|machine, now| machine.notify(now, slot, method, params))
     }
 
     /// Tells every client of this server of a change that it asked to hear of.

@@ -74,8 +74,21 @@ impl Machine {
         each!(self, machine => machine.log(now, slot, message))
     }
 
-    pub(crate) fn notify(&mut self, now: Now, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        each!(self, machine => machine.notify(now, method, params))
+    /// A notification goes where what belongs to the request of `slot` goes.
+    pub(crate) fn notify(
+        &mut self,
+        now: Now,
+        slot: Option<SlotId>,
+        method: &str,
+        params: Option<&Json>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Stream(machine) => machine.notify(now, method, params),
+            #[cfg(feature = "http")]
+            Self::Exchange(machine) => machine.notify(now, slot, method, params),
+            #[cfg(feature = "http")]
+            Self::Session(machine) => machine.notify(now, slot, method, params),
+        }
     }
 }
 

@@ -130,9 +130,9 @@ impl Driving {
     }
 
     fn listen(&mut self, subscription: Subscription, now: Now) {
-        let answer = self.endpoint.listen(subscription, Arc::downgrade(&self.worker.link));
-        self.listening = answer.as_ref().ok().copied();
-        self.quietly(|machine| machine.listening(now, answer));
+        let admitted = self.endpoint.listen(subscription, Arc::downgrade(&self.worker.link));
+        self.listening = admitted.as_ref().ok().copied();
+        self.quietly(|machine| machine.listening(now, admitted));
     }
 }
 
@@ -154,7 +154,6 @@ impl Drop for Driving {
                 _ => {}
             }
         }
-        self.worker.link.end();
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
 use mcp_sansio::http::server::{
-    Admitted, Endpoint as Registry, ListenKey, Options, Request, Response, Service, SessionKey, Subscription,
+    Admitted, Endpoint as Registry, ListenKey, NoRoom, Options, Request, Service, SessionKey, Subscription,
 };
 use mcp_sansio::machine::Mono;
 use mcp_sansio::server::Event;
@@ -86,16 +86,20 @@ impl Endpoint {
     pub(super) fn admit(self: &Arc<Self>, request: Box<Request>) -> Admitted<Arc<session::Shared>> {
         let now = self.runtime.now();
         let mut made = None;
-        let admitted = {
+        let (admitted, expired) = {
             let State { registry, catalogue } = &mut *lock(&self.state);
             let admitted = registry.admit(now, request, |key, machine| {
                 let session = session::Shared::new(self, catalogue, key, machine);
                 made = Some(Arc::clone(&session));
                 session
             });
-            self.rearm(registry.poll_timeout());
-            admitted
+            let expired: Vec<_> = std::iter::from_fn(|| registry.poll_expired()).collect();
+            self.rearm(registry);
+            (admitted, expired)
         };
+        for session in expired {
+            session.close();
+        }
         if let Some(session) = made {
             self.runtime.spawn(Box::pin(session.task()));
         }
@@ -106,7 +110,7 @@ impl Endpoint {
         let now = self.runtime.now();
         let mut state = lock(&self.state);
         state.registry.exchange_ended(now, key);
-        self.rearm(state.registry.poll_timeout());
+        self.rearm(&state.registry);
     }
 
     pub(super) fn remove(&self, key: SessionKey) {
@@ -115,7 +119,7 @@ impl Endpoint {
         drop(removed);
     }
 
-    pub(super) fn listen(&self, subscription: Subscription, link: Weak<Link>) -> Result<ListenKey, Response> {
+    pub(super) fn listen(&self, subscription: Subscription, link: Weak<Link>) -> Result<ListenKey, NoRoom> {
         lock(&self.state).registry.listen(subscription, link)
     }
 
@@ -123,8 +127,10 @@ impl Endpoint {
         lock(&self.state).registry.unlisten(key);
     }
 
-    fn rearm(&self, due: Option<Mono>) {
-        if due.map_or(u64::MAX, Mono::as_nanos) < self.armed.load(Ordering::Acquire) {
+    /// Wakes the reaper if it has to look sooner than it thinks.
+    fn rearm(&self, registry: &Registry<Arc<session::Shared>, Weak<Link>>) {
+        let due = registry.poll_timeout().map_or(u64::MAX, |(at, _)| at.as_nanos());
+        if due < self.armed.load(Ordering::Acquire) {
             self.reaper.wake();
         }
     }
@@ -194,12 +200,13 @@ impl Endpoint {
     /// Closes sessions that have been idle for too long. Answers when to look again.
     fn reap(&self) -> Option<Mono> {
         let now = self.runtime.now();
-        let (idle, due) = {
+        let (expired, due) = {
             let mut state = lock(&self.state);
-            let idle = state.registry.handle_timeout(now);
-            (idle, state.registry.poll_timeout())
+            state.registry.handle_timeout(now);
+            let expired: Vec<_> = std::iter::from_fn(|| state.registry.poll_expired()).collect();
+            (expired, state.registry.poll_timeout().map(|(at, _)| at))
         };
-        for session in idle {
+        for session in expired {
             session.close();
         }
         self.armed.store(due.map_or(u64::MAX, Mono::as_nanos), Ordering::Release);

@@ -122,10 +122,10 @@ async fn answer<B: Body>(endpoint: Arc<Endpoint>, request: http::Request<B>) -> 
         Judged::Post(intake) => {
             let intake = match read(&endpoint, intake, body).await {
                 Ok(intake) => intake,
-                Err(response) => return endpoint.whole(response),
+                Err(response) => return endpoint.whole(*response),
             };
             // The endpoint had randomness when it was made; a thread that gets none serves nobody.
-            let Ok(seed) = random::subseed() else { return endpoint.whole(front.service.gone()) };
+            let Ok(seed) = random::subseed() else { return endpoint.whole(Response::gone()) };
             match intake.finish(&front.service, endpoint.runtime.now(), seed) {
                 Routed::Answered(response) => endpoint.whole(response),
                 Routed::Exchange(exchange) => drive(endpoint, &front, exchange).await,
@@ -152,7 +152,7 @@ fn judge(front: &Front, parts: Arc<Parts>) -> Judged {
 }
 
 /// Reads a body for as long as it may come.
-async fn read<B: Body>(endpoint: &Endpoint, mut intake: Intake, body: B) -> Result<Intake, Response> {
+async fn read<B: Body>(endpoint: &Endpoint, mut intake: Intake, body: B) -> Result<Intake, Box<Response>> {
     let mut body = pin!(body);
     let mut patience: Option<BoxFuture<'static, ()>> = None;
     loop {
@@ -172,7 +172,7 @@ async fn read<B: Body>(endpoint: &Endpoint, mut intake: Intake, body: B) -> Resu
                 }
             }
             // It broke off, or takes too long.
-            Some(Some(Err(_))) | None => return Err(intake.give_up()),
+            Some(Some(Err(_))) | None => return Err(Box::new(intake.give_up())),
         }
     }
 }
@@ -180,7 +180,7 @@ async fn read<B: Body>(endpoint: &Endpoint, mut intake: Intake, body: B) -> Resu
 async fn drive(endpoint: Arc<Endpoint>, front: &Front, exchange: Box<Exchange>) -> http::Response<HttpBody> {
     let mut driving = Box::new(Driving::new(Arc::clone(&endpoint), front, exchange));
     let response = poll_fn(|cx| driving.poll_response(cx)).await;
-    let response = response.unwrap_or_else(|| front.service.gone());
+    let response = response.unwrap_or_else(Response::gone);
     endpoint.response(response, |content| match content {
         Content::Whole(bytes) => HttpBody::whole(bytes),
         Content::Stream => HttpBody::exchange(driving),
@@ -199,11 +199,11 @@ async fn admit(endpoint: Arc<Endpoint>, front: &Front, request: Box<Request>) ->
         Admitted::Session { session, request, .. } => (session, request),
     };
     let Some(attached) = Attached::new(Arc::clone(&endpoint), session, request) else {
-        return endpoint.whole(front.service.gone());
+        return endpoint.whole(Response::gone());
     };
     let mut attached = Box::new(attached);
     let response = poll_fn(|cx| attached.poll_response(cx)).await;
-    let response = response.unwrap_or_else(|| front.service.gone());
+    let response = response.unwrap_or_else(Response::gone);
     endpoint.response(response, |content| match content {
         Content::Whole(bytes) => {
             attached.finish();
