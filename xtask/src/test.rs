@@ -24,7 +24,7 @@ What the tests need (packages of npm and PyPI) is installed below .cache in the 
 const FUZZ: &str = "fuzz/Cargo.toml";
 /// One choice of packages and features for all that is built and run, so that nothing is compiled twice. The fuzz
 /// targets replay their corpora in a step of their own.
-const EVERYTHING: &[&str] = &["--workspace", "--exclude", "mcp-sansio-fuzz", "--all-features"];
+pub(crate) const EVERYTHING: &[&str] = &["--workspace", "--exclude", "mcp-sansio-fuzz", "--all-features"];
 
 /// One step: what it is for, when it is there, and how it runs. It may count tests; otherwise it counts as one.
 struct Step {
