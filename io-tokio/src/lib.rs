@@ -1,4 +1,4 @@
-//! `mcp-sansio` on tokio: stdio, child processes, sockets.
+//! `mcp-sansio` on tokio: stdio, child processes, sockets, HTTP.
 //!
 //! ```no_run
 //! use mcp_sansio_tokio::server::{Context, Server, Text};
@@ -22,12 +22,15 @@
 //! |---|---|
 //! | [`serve_stdio`] | [`connect_command`], [`Command`] |
 //! | [`serve_stream`], [`serve_tcp`], `serve_unix` | [`connect_stream`], [`connect_tcp`], `connect_unix` |
+//! | `serve_http`, `HttpServer`, `http::HttpService` in axum | `connect_http`, `connect_endpoint` |
 //!
 //! Handlers, calls and everything else that is not tokio's comes from `mcp-sansio-io`, and is re-exported here.
 #![forbid(unsafe_code)]
 
 mod child;
 mod connect;
+#[cfg(feature = "http")]
+mod web;
 mod io;
 mod runtime;
 mod serve;
@@ -45,6 +48,10 @@ pub use self::child::{Command, CommandError, connect_command};
 #[cfg(unix)]
 pub use self::connect::connect_unix;
 pub use self::connect::{connect_stream, connect_tcp};
+#[cfg(feature = "http")]
+pub use self::web::{HttpServer, TcpConnector, connect_endpoint, connect_http, serve_http};
+#[cfg(feature = "http")]
+pub use mcp_sansio_io::http;
 pub use self::io::Adapter;
 pub use self::runtime::TokioRuntime;
 #[cfg(unix)]

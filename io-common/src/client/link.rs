@@ -11,7 +11,7 @@ use std::task::{self, Poll, Waker};
 
 use futures_util::future::AbortHandle;
 use futures_util::task::AtomicWaker;
-use mcp_sansio::client::{Answer, CallError, Client as Machine, Closed, InputId, Progress, ServerFacts};
+use mcp_sansio::client::{Answer, CallError, Client, Closed, InputId, Progress, ServerFacts, Transport};
 use mcp_sansio::error::Error;
 use mcp_sansio::ids::{CallId, SlotId};
 use mcp_sansio::machine::Now;
@@ -20,6 +20,7 @@ use mcp_sansio::model::SubscriptionFilter;
 use super::Notification;
 use super::handlers::Handlers;
 use super::inbox::Inbox;
+use super::machine::Machine;
 use crate::driver::StreamError;
 use crate::report::Hooks;
 use crate::runtime::Runtime;
@@ -101,11 +102,17 @@ impl Link {
     }
 
     /// Uses the machine, and wakes the driver.
-    pub(super) fn with<T>(&self, verb: impl FnOnce(&mut Machine, Now) -> T) -> T {
+    pub(super) fn with<T>(&self, verb: impl FnOnce(&mut Client<dyn Transport>, Now) -> T) -> T {
         let now = self.runtime.now();
-        let value = verb(&mut lock(&self.state).machine, now);
+        let value = verb(lock(&self.state).machine.verbs(), now);
         self.driver.wake();
         value
+    }
+
+    /// Has the driver look again.
+    #[cfg(feature = "http")]
+    pub(super) fn wake(&self) {
+        self.driver.wake();
     }
 
     /// Makes a call.
@@ -113,12 +120,12 @@ impl Link {
         &self,
         on_progress: Option<OnProgress>,
         inbox: Option<Inbox<Notification>>,
-        verb: impl FnOnce(&mut Machine, Now) -> Result<CallId, Error>,
+        verb: impl FnOnce(&mut Client<dyn Transport>, Now) -> Result<CallId, Error>,
     ) -> Result<CallId, Error> {
         let now = self.runtime.now();
         let call = {
             let mut state = lock(&self.state);
-            let call = verb(&mut state.machine, now)?;
+            let call = verb(state.machine.verbs(), now)?;
             let on_progress = on_progress.map(|hook| Arc::new(Mutex::new(hook)));
             state.calls.insert(call, Entry { on_progress, inbox, ..Entry::default() });
             call

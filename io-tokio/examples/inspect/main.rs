@@ -1,6 +1,8 @@
-//! Looks into any server that speaks over stdio.
+//! Looks into any server that speaks over stdio or HTTP.
 //!
 //! `cargo run --release --example inspect -- npx -y @modelcontextprotocol/server-everything`
+//!
+//! `cargo run --release --example inspect -- --header 'Authorization: Bearer secret' http://127.0.0.1:8000/mcp`
 
 mod options;
 mod render;
@@ -13,10 +15,11 @@ use std::time::Duration;
 
 use mcp_sansio_tokio::client::{Client, ClientBuilder, ClientError};
 use mcp_sansio_tokio::core::client::{Connect, Timeouts};
+use mcp_sansio_tokio::http::client::Endpoint;
 use mcp_sansio_tokio::model::ElicitResult;
-use mcp_sansio_tokio::{Command, CommandError, Trace};
+use mcp_sansio_tokio::{Command, CommandError, Trace, connect_endpoint};
 
-use self::options::{Job, Options, Wish};
+use self::options::{Job, Options, Target, Wish};
 
 /// How long a server may take to show that it is modern.
 const PROBE: Duration = Duration::from_secs(5);
@@ -62,15 +65,33 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: Options) -> Result<(), Failure> {
-    let (command, stderr) = Command::new(&options.program).args(&options.args).capture_stderr();
-    let command = if options.trace { command.stderr_lines(|line| eprintln!("server: {line}")) } else { command };
-    let client = command.connect(client(&options)).await.map_err(|error| no_connection(&error))?;
-    let outcome = job(&client, &options).await;
+    match &options.target {
+        Target::Command { program, args } => {
+            let (command, stderr) = Command::new(program).args(args).capture_stderr();
+            let command =
+                if options.trace { command.stderr_lines(|line| eprintln!("server: {line}")) } else { command };
+            let client = command.connect(client(&options)).await.map_err(|error| no_connection(&error))?;
+            let outcome = work(&client, &options).await;
+            if outcome.is_err() && !options.trace {
+                tell_stderr(&stderr.text());
+            }
+            outcome
+        }
+        Target::Url { url, headers } => {
+            let mut endpoint = Endpoint::new(url).map_err(|error| Failure::Usage(error.to_string()))?;
+            for (name, value) in headers {
+                endpoint = endpoint.header(name, value.clone()).map_err(|error| Failure::Usage(error.to_string()))?;
+            }
+            let client = connect_endpoint(client(&options), endpoint).await;
+            work(&client.map_err(|error| Failure::Connect(error.to_string()))?, &options).await
+        }
+    }
+}
+
+async fn work(client: &Client, options: &Options) -> Result<(), Failure> {
+    let outcome = job(client, options).await;
     client.close();
     client.ended().await;
-    if outcome.is_err() && !options.trace {
-        tell_stderr(&stderr.text());
-    }
     outcome
 }
 

@@ -118,6 +118,14 @@ impl Endpoint {
         Ok(self)
     }
 
+    /// The same for a bearer token, which is all that most servers want.
+    ///
+    /// # Errors
+    /// When no header can have this value.
+    pub fn bearer(self, token: &str) -> Result<Self, EndpointError> {
+        self.authorization(format!("Bearer {token}"))
+    }
+
     /// Whether the application is asked when the server wants (other) credentials. Off: the request fails.
     #[must_use]
     pub const fn ask_authorization(mut self, ask: bool) -> Self {
