@@ -10,7 +10,7 @@
 //! | 404 | an unknown session (legacy), an unknown method (modern) |
 //! | 405 | a method that the endpoint does not have |
 //! | 408 | a body that does not come |
-| 406, 413, 415 | a client that cannot read answers, a body that is too long, or is no JSON |
+//! | 406, 413, 415 | a client that cannot read answers, a body that is too long, or is no JSON |
 //! | 503 | no room for another session or listen stream; a server that ends |
 
 use bytes::Bytes;

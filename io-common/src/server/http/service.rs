@@ -130,8 +130,11 @@ async fn answer<B: Body>(endpoint: Arc<Endpoint>, request: http::Request<B>) -> 
                 Routed::Answered(response) => endpoint.whole(response),
                 Routed::Exchange(exchange) => drive(endpoint, &front, exchange).await,
                 Routed::Session(request) => admit(endpoint, &front, request).await,
+                // A way of a newer core leads nowhere here.
+                _ => endpoint.whole(Response::gone()),
             }
         }
+        _ => endpoint.whole(Response::gone()),
     }
 }
 
@@ -197,6 +200,7 @@ async fn admit(endpoint: Arc<Endpoint>, front: &Front, request: Box<Request>) ->
             return endpoint.whole(response);
         }
         Admitted::Session { session, request, .. } => (session, request),
+        _ => return endpoint.whole(Response::gone()),
     };
     let Some(attached) = Attached::new(Arc::clone(&endpoint), session, request) else {
         return endpoint.whole(Response::gone());
