@@ -18,7 +18,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -115,7 +115,8 @@ impl Connections {
     }
 
     /// Serves every connection that `accept` gives, until `shutdown` is ready; then `finish` is called, and open
-    /// connections have [`Bounds::drain_time`] to finish what has begun. Dropping the future ends everything at once.
+    /// connections have [`Bounds::drain_time`] to finish what has begun. `accept` is dropped before that, and the
+    /// listener with it, if it holds one. Dropping the future ends everything at once.
     ///
     /// An error of `accept` is waited out: it may be that too many files are open.
     pub async fn accept_all<I, S, B>(
@@ -153,6 +154,8 @@ impl Connections {
             }
         })
         .await;
+        // Whoever waits to be accepted need not.
+        drop(accept);
         finish();
         self.shut_down().await;
     }
@@ -168,10 +171,11 @@ impl Connections {
     {
         let shared = &self.shared;
         let stream = Impatient::new(stream, Arc::clone(&shared.runtime), shared.bounds.write_time);
-        let inner = self.builder.serve_connection(stream, Called(service));
+        let called = Arc::new(AtomicBool::new(false));
+        let inner = self.builder.serve_connection(stream, Called { service, called: Arc::clone(&called) });
         shared.open.fetch_add(1, Ordering::AcqRel);
         let place = Place(Arc::clone(shared));
-        let connection = Connection { inner, watch: shared.signal.watch(), finishing: false, _place: place };
+        let connection = Connection { inner, watch: shared.signal.watch(), called, finishing: false, _place: place };
         shared.runtime.spawn(Box::pin(connection));
     }
 
@@ -212,7 +216,11 @@ impl Drop for Place {
 }
 
 /// A service of tower as one of hyper.
-struct Called<S>(S);
+struct Called<S> {
+    service: S,
+    /// Whether it ever was.
+    called: Arc<AtomicBool>,
+}
 
 impl<S, R> hyper::service::Service<R> for Called<S>
 where
@@ -223,8 +231,9 @@ where
     type Future = S::Future;
 
     fn call(&self, request: R) -> S::Future {
+        self.called.store(true, Ordering::Relaxed);
         // Ours are always ready; hyper asks nobody.
-        self.0.clone().call(request)
+        self.service.clone().call(request)
     }
 }
 
@@ -235,6 +244,7 @@ where
 {
     inner: http1::Connection<I, S>,
     watch: Watch,
+    called: Arc<AtomicBool>,
     finishing: bool,
     _place: Place,
 }
@@ -255,6 +265,8 @@ where
         match this.watch.poll(cx) {
             Stage::Running => {}
             Stage::Finishing if this.finishing => {}
+            // hyper waits for the first request of a connection even then.
+            Stage::Finishing if !this.called.load(Ordering::Relaxed) => return Poll::Ready(()),
             Stage::Finishing => {
                 this.finishing = true;
                 Pin::new(&mut this.inner).graceful_shutdown();

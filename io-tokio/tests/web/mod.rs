@@ -3,8 +3,15 @@
 
 use std::net::SocketAddr;
 
+use mcp_sansio_tokio::core::http::server::Options;
+use mcp_sansio_tokio::http::{Bounds, HttpService};
+use mcp_sansio_tokio::server::BuiltServer;
+use mcp_sansio_tokio::{HttpServer, TokioRuntime};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 /// One connection.
 pub(crate) struct Wire {
@@ -37,12 +44,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The messages of an event stream.
-    pub(crate) fn events(&self) -> Vec<serde_json::Value> {
+    pub(crate) fn events(&self) -> Vec<Value> {
         let data = self.body.split("\n\n").filter_map(event_data);
         data.map(|data| serde_json::from_str(&data).unwrap()).collect()
     }
@@ -97,6 +104,22 @@ impl Wire {
     /// Whether the other side closes without another byte.
     pub(crate) async fn ends(&mut self) -> bool {
         !self.more().await && self.buffer.is_empty()
+    }
+
+    /// Whether nothing has come that was not read.
+    pub(crate) fn is_silent(&self) -> bool {
+        let mut byte = [0];
+        self.buffer.is_empty() && self.stream.try_read(&mut byte).is_err()
+    }
+
+    /// Reads until the other side closes. Answers how many bytes came.
+    pub(crate) async fn rest(&mut self) -> usize {
+        let mut total = self.buffer.len();
+        while self.more().await {
+            total += self.buffer.len();
+            self.buffer.clear();
+        }
+        total
     }
 
     async fn line(&mut self) -> Option<String> {
@@ -181,7 +204,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    pub(crate) fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.data).unwrap()
     }
 }
@@ -200,5 +223,91 @@ impl Events {
                 return Some(Event { id, retry, data });
             }
         }
+    }
+}
+
+/// A server that listens on a port of its own.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    pub(crate) service: HttpService,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+pub(crate) async fn start(server: &BuiltServer) -> Running {
+    start_with(server, Options::default(), Bounds::default()).await
+}
+
+pub(crate) async fn start_with(server: &BuiltServer, options: Options, bounds: Bounds) -> Running {
+    let service = server.http(TokioRuntime::current()).options(options).build().unwrap();
+    let listening = HttpServer::bind(service.clone(), "127.0.0.1:0").await.unwrap().bounds(bounds);
+    let address = listening.local_addr();
+    let (stop, stopped) = oneshot::channel();
+    let task = tokio::spawn(listening.run_until(async { drop(stopped.await) }));
+    Running { address, service, stop, task }
+}
+
+impl Running {
+    pub(crate) async fn open(&self) -> Wire {
+        Wire::open(self.address).await
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// Drops the server.
+    pub(crate) fn abort(self) {
+        self.task.abort();
+    }
+
+    /// Asks the server to stop. The answer is ready when it has.
+    pub(crate) fn stop(self) -> JoinHandle<()> {
+        let Self { stop, task, .. } = self;
+        let _ = stop.send(());
+        task
+    }
+}
+
+/// A request of the modern era.
+pub(crate) fn modern_request(id: impl Into<Value>, method: &str, mut params: Value) -> Value {
+    let meta = params.as_object_mut().unwrap().entry("_meta").or_insert_with(|| json!({}));
+    meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+    json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
+}
+
+impl Wire {
+    /// Sends a request of the modern era, with the headers that repeat it and some more.
+    pub(crate) async fn modern_with(&mut self, more: &[(&str, &str)], id: u64, method: &str, params: Value) {
+        let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
+        let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+        headers.extend(name.as_deref().map(|name| ("mcp-name", name)));
+        headers.extend_from_slice(more);
+        self.post(&headers, &modern_request(id, method, params).to_string()).await;
+    }
+
+    pub(crate) async fn modern(&mut self, id: u64, method: &str, params: Value) {
+        self.modern_with(&[], id, method, params).await;
+    }
+
+    /// Opens a legacy session at a revision. Answers its id.
+    pub(crate) async fn initialize(&mut self, version: &str) -> String {
+        let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": version,
+            "capabilities": {"elicitation": {}}, "clientInfo": {"name": "t", "version": "1"}}});
+        self.post(&[], &body.to_string()).await;
+        let answer = self.answer().await;
+        assert_eq!(answer.head.status, 200, "{answer:?}");
+        let session = answer.head.header("mcp-session-id").expect("a session").to_owned();
+        let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", version)];
+        self.post(&headers, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string()).await;
+        assert_eq!(self.answer().await.head.status, 202);
+        session
+    }
+
+    /// Sends a message in a legacy session.
+    pub(crate) async fn legacy(&mut self, session: &str, message: Value) {
+        let headers = [("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
+        self.post(&headers, &message.to_string()).await;
     }
 }

@@ -39,6 +39,7 @@ pub struct Endpoint {
     authorization: Option<Bytes>,
     ask_authorization: bool,
     get_stream: bool,
+    deprecated_sse: bool,
 }
 
 /// Why something is no endpoint.
@@ -75,8 +76,14 @@ impl Endpoint {
     /// When `url` is no plain address of HTTP.
     pub fn new(url: &str) -> Result<Self, EndpointError> {
         check_url(url)?;
-        let (url, headers) = (url.into(), Headers::new());
-        Ok(Self { url, headers, authorization: None, ask_authorization: false, get_stream: true })
+        Ok(Self {
+            url: url.into(),
+            headers: Headers::new(),
+            authorization: None,
+            ask_authorization: false,
+            get_stream: true,
+            deprecated_sse: true,
+        })
     }
 
     /// Adds a header to every request. `authorization` is taken as [`Endpoint::authorization`].
@@ -111,6 +118,14 @@ impl Endpoint {
         Ok(self)
     }
 
+    /// The same for a bearer token, which is all that most servers want.
+    ///
+    /// # Errors
+    /// When no header can have this value.
+    pub fn bearer(self, token: &str) -> Result<Self, EndpointError> {
+        self.authorization(format!("Bearer {token}"))
+    }
+
     /// Whether the application is asked when the server wants (other) credentials. Off: the request fails.
     #[must_use]
     pub const fn ask_authorization(mut self, ask: bool) -> Self {
@@ -123,6 +138,14 @@ impl Endpoint {
     #[must_use]
     pub const fn get_stream(mut self, get_stream: bool) -> Self {
         self.get_stream = get_stream;
+        self
+    }
+
+    /// Whether a server that refuses `initialize` as servers of 2024-11-05 do is looked at for their transport, a
+    /// stream beside an address for messages. On.
+    #[must_use]
+    pub const fn deprecated_sse(mut self, deprecated_sse: bool) -> Self {
+        self.deprecated_sse = deprecated_sse;
         self
     }
 
@@ -146,6 +169,10 @@ impl Endpoint {
 
     pub(super) const fn asks(&self) -> bool {
         self.ask_authorization
+    }
+
+    pub(super) const fn wants_deprecated_sse(&self) -> bool {
+        self.deprecated_sse
     }
 
     pub(super) const fn wants_get_stream(&self) -> bool {
