@@ -205,6 +205,9 @@ impl Core {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Probing(state) => {
                 self.wires.remove(state.wire);
+                if self.is_http() {
+                    return self.not_connected(ConnectError::TimedOut);
+                }
                 self.obey(now, probe::judge(Outcome::Silence, &self.offers, state.repeated), None);
             }
             State::Initializing(state) => {
