@@ -3,7 +3,7 @@
 //! | server | what it is |
 //! |---|---|
 //! | raw hyper | hyper, whose service reads the body and answers it like the floor |
-//! | mcp-sansio | [`mcp_sansio_tokio::http::HttpServer`], typed arguments, derived schema, validated |
+//! | mcp-sansio | [`mcp_sansio_tokio::HttpServer`], typed arguments, derived schema, validated |
 //! | rmcp | its `StreamableHttpService` on hyper, as it comes |
 
 use std::error::Error;
