@@ -42,9 +42,10 @@ async fn check(mut request: Request, next: Next) -> Response {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8000".into());
     let server = Server::new("whoami", "1.0.0")
-        .tool(Tool::new("whoami").description("Says who you are").read_only(), |_: NoArguments, cx: Context| async move {
-            format!("You are {}.", cx.principal().unwrap_or("nobody"))
-        })
+        .tool(
+            Tool::new("whoami").description("Says who you are").read_only(),
+            |_: NoArguments, cx: Context| async move { format!("You are {}.", cx.principal().unwrap_or("nobody")) },
+        )
         .build()?;
     let service = server.http(TokioRuntime::current()).build()?;
     let application = Router::new()

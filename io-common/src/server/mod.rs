@@ -48,9 +48,9 @@ pub use self::cell::Cancelled;
 pub use self::connection::Connection;
 pub use self::context::{Cancellation, Context, RequestError};
 pub use self::error::{HandlerError, Shown};
-use self::link::Link;
 #[cfg(feature = "http")]
 use self::http::HttpBuilder;
+use self::link::Link;
 pub use self::link::Request;
 use self::machine::Machine;
 pub use self::replay::PATIENCE;
@@ -158,7 +158,12 @@ impl Accept {
         let shared = self.server.0;
         let catalogue = Arc::clone(&lock(&shared.catalogue));
         let machine = StreamMachine::new(Arc::clone(&catalogue.definition), random::seed()?);
-        let link = Link::new(Machine::Stream(Box::new(machine)), Arc::clone(&catalogue), Arc::clone(&self.runtime), Arc::clone(&shared));
+        let link = Link::new(
+            Machine::Stream(Box::new(machine)),
+            Arc::clone(&catalogue),
+            Arc::clone(&self.runtime),
+            Arc::clone(&shared),
+        );
         shared.add(&link);
         let connection = Connection::new(Arc::clone(&link));
         let side = ServerSide::new(Worker::new(link, catalogue));
