@@ -42,6 +42,10 @@ pub enum DiagnosticKind {
     Muted,
     /// Something the specification advises against.
     Advice,
+    /// An HTTP exchange that no call waits for went wrong.
+    Exchange,
+    /// A tool was left out of a list, because its annotations break the rules.
+    ToolDropped,
 }
 
 impl Diagnostic {

@@ -102,12 +102,14 @@ pub enum TimerKind {
     CallHard,
     /// The era probe has gone unanswered.
     Probe,
-    /// A request without questions but with state may be tried again.
+    /// A request without questions but with state may be tried again, a stream may be opened again.
     Backoff,
     /// A handler has taken too long.
     Invocation,
-    /// Owed answers have been awaited long enough.
+    /// Owed answers, or the end of an answer that is complete, have been awaited long enough.
     Drain,
+    /// A resumed stream has been silent for too long (HTTP).
+    Stream,
     /// A stream has been silent for so long that a sign of life is due.
     KeepAlive,
     /// A session has been idle for its time.

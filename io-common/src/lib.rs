@@ -40,6 +40,8 @@
 pub mod child;
 pub mod client;
 mod driver;
+#[cfg(feature = "http")]
+pub mod http;
 mod random;
 mod report;
 mod runtime;

@@ -55,6 +55,14 @@ impl Tracer {
         self.keep(piece);
     }
 
+    /// Nothing more comes: what is left is a line.
+    #[cfg(feature = "http")]
+    pub(crate) fn ended(&mut self) {
+        if !self.line.is_empty() {
+            self.received(b"\n");
+        }
+    }
+
     fn keep(&mut self, piece: &[u8]) {
         let room = LONGEST_LINE.saturating_sub(self.line.len());
         self.line.extend_from_slice(&piece[..piece.len().min(room)]);

@@ -1,4 +1,4 @@
-//! `mcp-sansio` on tokio: stdio, child processes, sockets.
+//! `mcp-sansio` on tokio: stdio, child processes, sockets, HTTP.
 //!
 //! ```no_run
 //! use mcp_sansio_tokio::server::{Context, Server, Text};
@@ -22,6 +22,7 @@
 //! |---|---|
 //! | [`serve_stdio`] | [`connect_command`], [`Command`] |
 //! | [`serve_stream`], [`serve_tcp`], `serve_unix` | [`connect_stream`], [`connect_tcp`], `connect_unix` |
+//! | `serve_http`, `HttpServer`, `http::HttpService` in axum | `connect_http`, `connect_endpoint` |
 //!
 //! Handlers, calls and everything else that is not tokio's comes from `mcp-sansio-io`, and is re-exported here.
 #![forbid(unsafe_code)]
@@ -32,6 +33,8 @@ mod io;
 mod runtime;
 mod serve;
 mod stdio;
+#[cfg(feature = "http")]
+mod web;
 
 pub use mcp_sansio_io::core::{error, json, limits, model, spec};
 pub use mcp_sansio_io::{
@@ -51,3 +54,7 @@ pub use self::runtime::TokioRuntime;
 pub use self::serve::serve_unix;
 pub use self::serve::{MAX_CONNECTIONS, ServeError, serve_stream, serve_tcp};
 pub use self::stdio::{accept_stdio, serve_stdio};
+#[cfg(feature = "http")]
+pub use self::web::{HttpServer, TcpConnector, connect_endpoint, connect_http, serve_http};
+#[cfg(feature = "http")]
+pub use mcp_sansio_io::http;

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorObject};
+use crate::http::client::ExchangeError;
 use crate::ids::{CallId, ReplySlot, SlotId};
 use crate::json::Json;
 use crate::jsonrpc::{Field, Members, MetaField};
@@ -16,6 +17,7 @@ use crate::model::{
     CreateMessageResult, ElicitResult, Implementation, InputRequest, ListRootsResult, ServerCapabilities,
     SubscriptionFilter,
 };
+use crate::schema::mirror::MirrorError;
 use crate::spec::{Era, Method, Version};
 
 /// What to do next. Actions own what they carry and may cross threads.
@@ -26,6 +28,9 @@ pub enum Action {
     Write(Bytes),
     /// The era and the revision are settled: calls that waited go out now. Comes once.
     Connected(Box<ServerFacts>),
+    /// A legacy session over HTTP was lost, and there is a new one: what the old one knew, such as subscriptions and the
+    /// level of log messages, is gone. Open calls go on in the new one if the server has not seen them.
+    Renewed(Box<ServerFacts>),
     /// A call has got further.
     Progress {
         /// The call.
@@ -77,7 +82,8 @@ pub enum Action {
         /// The listen call that it belongs to; always `None` in the legacy era.
         subscription: Option<CallId>,
     },
-    /// The server has opened a listen stream.
+    /// The server has opened a listen stream. Over HTTP it may come again for the same call: the stream broke and was
+    /// opened anew, and notifications may have been missed.
     Listening {
         /// The listen call.
         call: CallId,
@@ -128,9 +134,12 @@ pub enum ConnectError {
     /// The answer to `initialize` is not one.
     #[error("the server's answer to the handshake is invalid: {0}")]
     InvalidAnswer(Cow<'static, str>),
-    /// `initialize` went unanswered. It is never cancelled: close the connection.
+    /// `initialize` went unanswered, or the probe over HTTP. Neither is cancelled: close the connection.
     #[error("the handshake went unanswered")]
     TimedOut,
+    /// Over HTTP: the exchange brought no answer.
+    #[error("{0}")]
+    Exchange(ExchangeError),
 }
 
 /// The server, as it introduced itself.
@@ -150,6 +159,17 @@ pub struct ServerFacts {
 }
 
 impl ServerFacts {
+    /// Of a modern server that speaks this revision and tells nothing about itself.
+    pub(super) fn undiscovered(version: Version) -> Self {
+        Self {
+            version,
+            capabilities: ServerCapabilities::default(),
+            info: None,
+            instructions: None,
+            raw: Json::EMPTY_OBJECT,
+        }
+    }
+
     /// The era of the revision that is spoken.
     #[must_use]
     pub const fn era(&self) -> Era {
@@ -349,6 +369,12 @@ pub enum CallError {
         /// What the server named.
         supported: Vec<String>,
     },
+    /// Over HTTP: the exchange brought no answer.
+    #[error("{0}")]
+    Exchange(ExchangeError),
+    /// Over HTTP: an argument that the tool wants in a header cannot stand there. Nothing was sent.
+    #[error("{0}")]
+    Mirror(MirrorError),
     /// The method does not exist in the revision that is spoken. Nothing was sent.
     #[error("{method} does not exist in {version}")]
     NotInVersion {
@@ -395,7 +421,8 @@ pub enum OutputProblem {
 /// How far a call has got.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// So far; each report exceeds the one before.
+    /// So far; each report exceeds the one before, until the call is sent again: for the next round of input, the
+    /// next page, or another revision.
     pub progress: f64,
     /// In all, if known.
     pub total: Option<f64>,

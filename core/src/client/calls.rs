@@ -4,8 +4,9 @@
 //!            ┌───────────────── next round, next page, other revision ────────────────┐
 //!            ▼                                                                        │
 //!        Waiting ──sent──▶ Sent ──────answer──────┬──▶ Backoff ──due──▶ (sent again) ─┤
-//!  (not connected, or     │                       └──▶ Asking ──all answered──────────┘
-//!   the pipe is full)     └──answer, error, time-out, cancel──▶ ended, once
+//!  (not connected, or     │                       ├──▶ Asking ──all answered──────────┤
+//!   the pipe is full)     │                       └──▶ Refreshing ──tools known again──┘
+//!                         └──answer, error, time-out, cancel──▶ ended, once
 //! ```
 //!
 //! Two clocks run for each call. *Idle* starts anew with every leg and every report of progress, and stands still
@@ -27,6 +28,7 @@ use super::api::TimeoutKind;
 use super::mrtr::Asking;
 use super::request::{CacheUse, Request};
 use super::walk::Walk;
+use crate::error::ErrorObject;
 use crate::ids::{CallId, ProgressToken};
 use crate::machine::{Mono, TimerKind};
 use crate::model::LoggingLevel;
@@ -57,6 +59,10 @@ pub(super) struct Call {
     pub(super) silent_rounds: u32,
     /// Whether it was sent anew under another revision.
     pub(super) reissued: bool,
+    /// Whether it was sent anew in another session.
+    pub(super) renewed: bool,
+    /// Whether it was sent anew with other headers.
+    pub(super) refreshed: bool,
     pub(super) idle: Option<Duration>,
     pub(super) idle_at: Option<Mono>,
     pub(super) hard: Hard,
@@ -65,17 +71,37 @@ pub(super) struct Call {
 /// What kind of call it is, with what it has gathered.
 #[derive(Debug)]
 pub(super) enum Kind {
-    Listen { acknowledged: bool },
+    Listen(Listen),
     Plain,
     Walk(Box<Walk>),
+}
+
+/// A stream of notifications.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Listen {
+    pub(super) acknowledged: bool,
+    /// Its idle time, which counts until the acknowledgement only.
+    pub(super) idle: Option<Duration>,
+    /// Since when, and how often in a row, it has been broken.
+    pub(super) broken: Option<(Mono, u32)>,
 }
 
 /// Where a call stands.
 #[derive(Debug)]
 pub(super) enum Phase {
     Asking(Box<Asking>),
-    Backoff { until: Mono },
-    Sent { wire: i64 },
+    Backoff {
+        until: Mono,
+    },
+    /// The list of tools is read again, because the server found headers missing; else this is the answer.
+    Refreshing {
+        wire: i64,
+        pages: usize,
+        error: Box<ErrorObject>,
+    },
+    Sent {
+        wire: i64,
+    },
     Waiting,
 }
 
@@ -97,8 +123,10 @@ impl Call {
         let soft = match self.phase {
             Phase::Asking(_) => None,
             Phase::Backoff { until } => Some((until, Due::Retry)),
-            Phase::Sent { .. } | Phase::Waiting if paused => None,
-            Phase::Sent { .. } | Phase::Waiting => self.idle_at.map(|at| (at, Due::Timeout(TimeoutKind::Idle))),
+            Phase::Refreshing { .. } | Phase::Sent { .. } | Phase::Waiting if paused => None,
+            Phase::Refreshing { .. } | Phase::Sent { .. } | Phase::Waiting => {
+                self.idle_at.map(|at| (at, Due::Timeout(TimeoutKind::Idle)))
+            }
         };
         match (hard, soft) {
             (Some(hard), Some(soft)) => Some(if soft.0 < hard.0 { soft } else { hard }),

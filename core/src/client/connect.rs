@@ -11,6 +11,8 @@
 //!
 //! Until *Ready*, calls wait. Two may go out before: `server/discover` outside of the handshake, and `ping` within
 //! it, which the lifecycle allows. `initialize` is never cancelled; when it goes unanswered the connection is over.
+//! A server that starts slowly (a package runner may have to fetch it first) answers the probe late: if it then
+//! refuses `initialize`, that answer counts after all.
 //! A modern connection has no handshake: the probe is a request like any other, and its answer tells what the
 //! server can do. What a probe means is [`probe`](super::probe)'s table.
 //!
@@ -46,21 +48,60 @@ pub(super) struct Initializing {
     deadline: Option<Mono>,
     /// A server refused the first offer in an error that names what it speaks.
     repeated: bool,
+    /// There was a session before.
+    renewing: bool,
 }
 
 /// `server/discover` is on its way.
 #[derive(Debug)]
 pub(super) struct Probing {
     wire: i64,
-    deadline: Mono,
+    deadline: Option<Mono>,
     repeated: bool,
+}
+
+/// What went before an `initialize`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Attempt {
+    /// It is the second one, with another revision.
+    pub(super) repeated: bool,
+    /// There was a session before.
+    pub(super) renewing: bool,
+}
+
+impl Initializing {
+    pub(super) const fn wire(&self) -> i64 {
+        self.wire
+    }
+
+    pub(super) const fn disarm(&mut self) {
+        self.deadline = None;
+    }
+
+    pub(super) const fn arm(&mut self, at: Option<Mono>) {
+        self.deadline = at;
+    }
+}
+
+impl Probing {
+    pub(super) const fn repeated(&self) -> bool {
+        self.repeated
+    }
+
+    pub(super) const fn disarm(&mut self) {
+        self.deadline = None;
+    }
+
+    pub(super) const fn arm(&mut self, at: Option<Mono>) {
+        self.deadline = at;
+    }
 }
 
 impl State {
     pub(super) fn deadline(&self) -> Option<(Mono, TimerKind)> {
         match self {
             Self::Initializing(state) => state.deadline.map(|at| (at, TimerKind::CallIdle)),
-            Self::Probing(state) => Some((state.deadline, TimerKind::Probe)),
+            Self::Probing(state) => state.deadline.map(|at| (at, TimerKind::Probe)),
             Self::Closed(_) | Self::Idle | Self::Ready(_) => None,
         }
     }
@@ -105,7 +146,7 @@ impl Core {
         match self.newest(Era::Modern) {
             Some(version) => self.probe(now, version, false),
             None => match self.newest(Era::Legacy) {
-                Some(version) => self.initialize(now, version, false),
+                Some(version) => self.initialize(now, version, Attempt::default()),
                 // A configuration without any revision makes no machine.
                 None => return Err(Misuse::WrongState("no revision is left to speak").into()),
             },
@@ -135,11 +176,14 @@ impl Core {
         let frame = FrameWriter::request(&RequestId::from(wire), Method::ServerDiscover.as_str(), meta.len() + 16)
             .params(|params| params.key(Field::Meta.name()).extend_from_slice(&meta));
         self.frame(frame, Route::Request(wire));
-        let deadline = now.mono.after(self.config.timeouts.probe);
+        // Old servers on a stream may be silent. An HTTP server answers, if only after it was started for that.
+        let patience = if self.is_http() { self.config.timeouts.idle } else { Some(self.config.timeouts.probe) };
+        let deadline = patience.map(|patience| now.mono.after(patience));
         self.state = State::Probing(Probing { wire, deadline, repeated });
     }
 
-    fn initialize(&mut self, now: Now, version: Version, repeated: bool) {
+    pub(super) fn initialize(&mut self, now: Now, version: Version, attempt: Attempt) {
+        let Attempt { repeated, renewing } = attempt;
         self.envelope = None;
         let Some(wire) = self.open_wire(Wire::Connect) else { return };
         let config = &self.config;
@@ -154,7 +198,7 @@ impl Core {
         });
         self.frame(frame, Route::Request(wire));
         let deadline = self.config.timeouts.idle.map(|idle| now.mono.after(idle));
-        self.state = State::Initializing(Initializing { offered: version, wire, deadline, repeated });
+        self.state = State::Initializing(Initializing { offered: version, wire, deadline, repeated, renewing });
         // Calls that waited may be pings.
         self.send_parked(now);
     }
@@ -163,6 +207,10 @@ impl Core {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Probing(state) => {
                 self.wires.remove(state.wire);
+                if self.is_http() {
+                    return self.not_connected(ConnectError::TimedOut);
+                }
+                self.late_probe = Some((state.wire, None));
                 self.obey(now, probe::judge(Outcome::Silence, &self.offers, state.repeated), None);
             }
             State::Initializing(state) => {
@@ -187,9 +235,16 @@ impl Core {
                         probe::common(&offers, &theirs)
                     })
                     .filter(|version| *version != state.offered && !state.repeated);
-                match other {
-                    Some(version) => self.initialize(now, version, true),
-                    None => self.not_connected(ConnectError::Refused(error)),
+                match (other, self.late_probe.take()) {
+                    (Some(version), _) => {
+                        self.initialize(now, version, Attempt { repeated: true, renewing: state.renewing });
+                    }
+                    // A modern server that was slow to start: it has answered the probe after all.
+                    (None, Some((wire, Some(result)))) => {
+                        let probing = Probing { wire, deadline: Some(now.mono), repeated: true };
+                        self.probe_result(now, &probing, &result);
+                    }
+                    (None, _) => self.not_connected(ConnectError::Refused(error)),
                 }
             }
             other => self.state = other,
@@ -199,11 +254,11 @@ impl Core {
     pub(super) fn connect_result(&mut self, now: Now, result: Members) {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Probing(state) => self.probe_result(now, &state, &result),
-            State::Initializing(_) => match self.session_facts(&result) {
+            State::Initializing(state) => match self.session_facts(&result) {
                 Ok(facts) => {
                     let frame = FrameWriter::notification(Method::Initialized.as_str(), 0).finish();
-                    self.frame(frame, Route::Notification);
-                    self.ready(now, facts);
+                    self.frame(frame, Route::Initialized);
+                    self.ready(now, facts, state.renewing);
                 }
                 Err(error) => self.not_connected(error),
             },
@@ -228,11 +283,11 @@ impl Core {
         }
     }
 
-    fn obey(&mut self, now: Now, verdict: Verdict, discovered: Option<(DiscoverResult, &Members)>) {
+    pub(super) fn obey(&mut self, now: Now, verdict: Verdict, discovered: Option<(DiscoverResult, &Members)>) {
         match (verdict, discovered) {
             (Verdict::Again(version), _) => self.probe(now, version, true),
             (Verdict::Fail(error), _) => self.not_connected(error),
-            (Verdict::Handshake(version), _) => self.initialize(now, version, false),
+            (Verdict::Handshake(version), _) => self.initialize(now, version, Attempt::default()),
             (Verdict::Modern(version), Some((discovered, result))) => {
                 self.claim(version);
                 self.remember_discovery(now, result);
@@ -244,7 +299,11 @@ impl Core {
                     instructions: discovered.instructions,
                     raw: result.json(),
                 };
-                self.ready(now, facts);
+                self.ready(now, facts, false);
+            }
+            (Verdict::Undiscovered, _) => {
+                let version = self.envelope.as_ref().map_or(Version::LATEST, |envelope| envelope.version);
+                self.ready(now, ServerFacts::undiscovered(version), false);
             }
             // Only a discover result has this verdict.
             (Verdict::Modern(_), None) => self.not_connected(ConnectError::NotModern { error: None }),
@@ -284,13 +343,14 @@ impl Core {
         })
     }
 
-    fn ready(&mut self, now: Now, facts: ServerFacts) {
+    fn ready(&mut self, now: Now, facts: ServerFacts, renewed: bool) {
         self.state = State::Ready(Box::new(facts.clone()));
-        self.event(Action::Connected(Box::new(facts)));
+        let facts = Box::new(facts);
+        self.event(if renewed { Action::Renewed(facts) } else { Action::Connected(facts) });
         self.send_parked(now);
     }
 
-    fn not_connected(&mut self, error: ConnectError) {
+    pub(super) fn not_connected(&mut self, error: ConnectError) {
         self.end(Closed::NotConnected(error));
     }
 

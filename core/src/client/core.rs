@@ -15,8 +15,9 @@ use super::calls::{Calls, Kind, Phase};
 use super::config::{Config, ConfigError};
 use super::connect::State;
 use super::envelope::Envelope;
-use super::inbound::{Batches, Owed, Question};
+use super::inbound::{BatchId, Batches, Owed, Question};
 use super::listen::Torn;
+use super::mirror::Mirrors;
 use super::output::Outputs;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Inbound;
@@ -24,8 +25,8 @@ use crate::engine::outbound::Outbound;
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{CallId, ProgressToken, RequestId};
 use crate::json::Json;
-use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode, decode_owned};
-use crate::limits::Bound;
+use crate::jsonrpc::{Deep, InvalidFrame, Members, Message, MethodName, decode, decode_owned};
+use crate::limits::{Bound, Limits};
 use crate::machine::{Mono, Now, Queue, TimerKind};
 use crate::model::LoggingLevel;
 use crate::spec::{Era, ErrorCode, Method, Version};
@@ -36,12 +37,21 @@ pub(crate) enum Out {
     /// Something for the application; never [`Action::Write`].
     Event(Action),
     /// A frame for the server.
-    Frame(Bytes, #[allow(dead_code, reason = "a stream has one way for all frames; other transports do not")] Route),
+    Frame(Bytes, Route),
+    /// Nobody waits for the answer to a request any more. The frame says so to a server that must be told.
+    Cancel {
+        /// The request.
+        wire: i64,
+        /// `notifications/cancelled`.
+        frame: Bytes,
+    },
 }
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
+    /// `notifications/initialized`, which opens the session.
+    Initialized,
     Notification,
     Request(i64),
     Response,
@@ -52,6 +62,8 @@ pub(crate) enum Route {
 pub(super) enum Wire {
     Call(CallId),
     Connect,
+    /// A page of tools, for a call whose headers were refused.
+    Refresh(CallId),
 }
 
 #[derive(Debug)]
@@ -64,6 +76,8 @@ pub(crate) struct Core {
     pub(super) wires: Outbound<Wire>,
     /// The newest id of `wires`.
     pub(super) last_wire: i64,
+    /// The probe that was given up, and its answer, once it has come after all.
+    pub(super) late_probe: Option<(i64, Option<Members>)>,
     pub(super) calls: Calls,
     /// Calls that are not sent yet, in order.
     pub(super) parked: VecDeque<CallId>,
@@ -82,6 +96,8 @@ pub(crate) struct Core {
     pub(super) torn: Torn,
     pub(super) cache: Cache,
     pub(super) outputs: Outputs,
+    /// Arguments that stand in headers; only over HTTP.
+    pub(super) mirrors: Option<Mirrors>,
     /// Deprecated features that were remarked on.
     pub(super) deprecated: BTreeSet<&'static str>,
 }
@@ -98,6 +114,7 @@ impl Core {
             out: Queue::new(),
             wires,
             last_wire: 0,
+            late_probe: None,
             calls: Calls::new(),
             parked: VecDeque::new(),
             tokens: BTreeMap::new(),
@@ -113,6 +130,7 @@ impl Core {
             torn: Torn::default(),
             cache: Cache::new(config.limits.cache_entries),
             outputs: Outputs::default(),
+            mirrors: None,
             deprecated: BTreeSet::new(),
             config,
         })
@@ -122,6 +140,15 @@ impl Core {
 
     pub(crate) fn touch(&mut self, now: Now) {
         self.out.touch(now);
+    }
+
+    /// The time of the last input.
+    pub(crate) const fn now(&self) -> Now {
+        self.out.now()
+    }
+
+    pub(crate) const fn limits(&self) -> &Limits {
+        &self.config.limits
     }
 
     pub(crate) fn poll(&mut self) -> Option<Out> {
@@ -152,10 +179,19 @@ impl Core {
         match decode_owned(frame, self.config.limits.json_depth) {
             Ok(Message::Batch(parts)) => self.on_batch(now, &parts),
             Ok(message) => self.on_message(now, message),
-            Err(error) => self.on_noise(&error),
+            Err(error) => {
+                self.on_noise(&error);
+                if let InvalidFrame::TooDeep { of: Some(Deep::Answer(id)), .. } = &error {
+                    self.answered_too_deep(id);
+                }
+            }
         }
+        self.check_output();
+    }
+
+    /// Answers to requests of the server are all that grows while nothing is written.
+    pub(super) fn check_output(&mut self) {
         if self.out.unwritten() > self.config.limits.output_bytes.saturating_mul(2) {
-            // Answers to requests of the server are all that grows while nothing is written.
             self.fail(Error::limit(Bound::OutputBytes, self.config.limits.output_bytes));
         }
     }
@@ -171,7 +207,7 @@ impl Core {
     }
 
     /// A frame that is no message. A client never answers it.
-    fn on_noise(&mut self, error: &InvalidFrame) {
+    pub(super) fn on_noise(&mut self, error: &InvalidFrame) {
         let kind = match error {
             InvalidFrame::TooDeep { .. } => DiagnosticKind::Limit(Bound::JsonDepth),
             InvalidFrame::NotUtf8 | InvalidFrame::NotJson | InvalidFrame::NotMessage { .. } => {
@@ -181,18 +217,17 @@ impl Core {
         self.diagnose(Diagnostic::new(kind, error.to_string()));
     }
 
+    /// An answer that cannot be read is one all the same: the call must not wait for another.
+    fn answered_too_deep(&mut self, id: &RequestId) {
+        let Some(Wire::Call(_)) = id.as_i64().and_then(|id| self.wires.get_mut(id)) else { return };
+        if let Some((_, Wire::Call(call))) = self.wires.close(id) {
+            let problem = "it nests deeper than json_depth".into();
+            self.done(call, Err(CallError::InvalidResult { problem, result: Json::NULL }));
+        }
+    }
+
     fn on_batch(&mut self, now: Now, parts: &[Bytes]) {
-        if !self.version().is_some_and(Version::has_batches) {
-            return self.diagnose(Diagnostic::new(DiagnosticKind::InvalidFrame, "batches are of 2025-03-26 only"));
-        }
-        if parts.is_empty() {
-            return self.diagnose(Diagnostic::new(DiagnosticKind::InvalidFrame, "an empty batch is no message"));
-        }
-        if parts.len() > self.config.limits.batch_messages {
-            let text = "a batch has more messages than batch_messages";
-            return self.diagnose(Diagnostic::new(DiagnosticKind::Limit(Bound::BatchMessages), text));
-        }
-        let batch = self.batches.open();
+        let Some(batch) = self.open_batch(parts) else { return };
         for part in parts {
             match decode(part, self.config.limits.json_depth) {
                 Ok(Message::Request { id, method, params }) => self.on_request(now, id, &method, &params, Some(batch)),
@@ -201,6 +236,21 @@ impl Core {
             }
         }
         self.seal_batch(batch);
+    }
+
+    /// Begins a batch, if there may be one.
+    pub(super) fn open_batch(&mut self, parts: &[Bytes]) -> Option<BatchId> {
+        let (kind, text) = if !self.version().is_some_and(Version::has_batches) {
+            (DiagnosticKind::InvalidFrame, "batches are of 2025-03-26 only")
+        } else if parts.is_empty() {
+            (DiagnosticKind::InvalidFrame, "an empty batch is no message")
+        } else if parts.len() > self.config.limits.batch_messages {
+            (DiagnosticKind::Limit(Bound::BatchMessages), "a batch has more messages than batch_messages")
+        } else {
+            return Some(self.batches.open());
+        };
+        self.diagnose(Diagnostic::new(kind, text));
+        None
     }
 
     pub(crate) fn on_timeout(&mut self, now: Now) {
@@ -237,7 +287,15 @@ impl Core {
         match self.wires.close(id) {
             Some((_, Wire::Connect)) => self.connect_result(now, result),
             Some((_, Wire::Call(call))) => self.call_result(now, call, result),
-            None => self.unexpected_answer(id),
+            Some((_, Wire::Refresh(call))) => self.refresh_result(now, call, &result),
+            None => match &mut self.late_probe {
+                Some((wire, answer @ None))
+                    if id.as_i64() == Some(*wire) && matches!(self.state, State::Initializing(_)) =>
+                {
+                    *answer = Some(result);
+                }
+                _ => self.unexpected_answer(id),
+            },
         }
     }
 
@@ -250,6 +308,7 @@ impl Core {
         match self.wires.close(id) {
             Some((_, Wire::Connect)) => self.connect_error(now, ErrorObject::read(error)),
             Some((_, Wire::Call(call))) => self.call_error(now, call, ErrorObject::read(error)),
+            Some((_, Wire::Refresh(call))) => self.refresh_failed(call),
             None => self.unexpected_answer(id),
         }
     }
@@ -283,10 +342,13 @@ impl Core {
                 Err(_) => return self.invalid_result(id, "resultType is no string", &result),
             }
         }
+        let is_tools = call.request.known() == Some(Method::ToolsList);
+        let result = if is_tools { self.mirror_tools(result) } else { result };
+        let Some(call) = self.calls.get(id) else { return };
         match call.kind {
             Kind::Plain => self.plain_result(now, id, result),
             Kind::Walk(_) => self.walk_result(now, id, &result),
-            Kind::Listen { .. } => self.done(id, Ok(answer(result))),
+            Kind::Listen(_) => self.done(id, Ok(answer(result))),
         }
     }
 
@@ -306,8 +368,11 @@ impl Core {
         self.done(id, Ok(answer(result)));
     }
 
-    fn call_error(&mut self, now: Now, id: CallId, error: ErrorObject) {
+    pub(super) fn call_error(&mut self, now: Now, id: CallId, error: ErrorObject) {
         if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION && self.reissue(now, id, &error) {
+            return;
+        }
+        if error.code == ErrorCode::HEADER_MISMATCH && self.refresh(now, id, &error) {
             return;
         }
         let Some(call) = self.calls.get(id) else { return };
@@ -331,7 +396,7 @@ impl Core {
         if let Some(token) = &call.token {
             self.tokens.remove(token);
         }
-        if matches!(call.kind, Kind::Listen { .. }) {
+        if matches!(call.kind, Kind::Listen(_)) {
             self.listens = self.listens.saturating_sub(1);
         }
         if matches!(call.phase, Phase::Waiting) {
@@ -368,7 +433,10 @@ impl Core {
     /// Remarks once that a feature is deprecated.
     pub(super) fn deprecated(&mut self, feature: &'static str) {
         if self.is_modern() && self.deprecated.insert(feature) {
-            self.diagnose(Diagnostic::new(DiagnosticKind::Deprecated, format!("{feature} is deprecated")));
+            self.diagnose(Diagnostic::new(
+                DiagnosticKind::Deprecated,
+                format!("{feature} {} deprecated", if feature.ends_with('s') { "are" } else { "is" }),
+            ));
         }
     }
 

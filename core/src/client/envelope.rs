@@ -19,7 +19,7 @@ use super::calls::Call;
 use super::config::Config;
 use super::request::{CallOptions, Request};
 use crate::error::Misuse;
-use crate::ids::RequestId;
+use crate::ids::{ProgressToken, RequestId};
 use crate::json::Json;
 use crate::jsonrpc::{Field, FrameWriter, ObjectWriter};
 use crate::model::{LoggingLevel, is_baggage, is_traceparent, is_tracestate};
@@ -116,11 +116,22 @@ pub(super) fn foreign_members(config: &Config, request: &Request, options: &Call
 
 /// The frame of one leg of a call.
 pub(super) fn request_frame(wire: i64, call: &Call, envelope: Option<&Envelope>, level: Option<LoggingLevel>) -> Bytes {
-    let request = &call.request;
+    frame(wire, &call.request, call.token.as_ref(), &call.foreign_meta, envelope, level)
+}
+
+/// The frame of a request.
+pub(super) fn frame(
+    wire: i64,
+    request: &Request,
+    token: Option<&ProgressToken>,
+    foreign_meta: &[u8],
+    envelope: Option<&Envelope>,
+    level: Option<LoggingLevel>,
+) -> Bytes {
     let fixed = envelope.map_or("", |envelope| &envelope.members);
     let capacity = request.params.as_bytes().len()
         + fixed.len()
-        + call.foreign_meta.len()
+        + foreign_meta.len()
         + request.input_responses.as_ref().map_or(0, |json| json.as_bytes().len())
         + request.request_state.as_ref().map_or(0, |json| json.as_bytes().len())
         + 160;
@@ -135,18 +146,18 @@ pub(super) fn request_frame(wire: i64, call: &Call, envelope: Option<&Envelope>,
     if let Some(state) = &request.request_state {
         params.raw(Field::RequestState.name(), state.get());
     }
-    if envelope.is_some() || call.token.is_some() || !call.foreign_meta.is_empty() {
+    if envelope.is_some() || token.is_some() || !foreign_meta.is_empty() {
         let out = params.key(Field::Meta.name());
         out.push(b'{');
         out.extend_from_slice(fixed.as_bytes());
-        if !fixed.is_empty() && !call.foreign_meta.is_empty() {
+        if !fixed.is_empty() && !foreign_meta.is_empty() {
             out.push(b',');
         }
-        out.extend_from_slice(&call.foreign_meta);
+        out.extend_from_slice(foreign_meta);
         out.push(b'}');
-        if call.token.is_some() || envelope.is_some() && level.is_some() {
+        if token.is_some() || envelope.is_some() && level.is_some() {
             let mut object = ObjectWriter::reopen(out);
-            if let Some(token) = &call.token {
+            if let Some(token) = token {
                 object.id(meta::PROGRESS_TOKEN, &token.0);
             }
             if let Some(level) = level.filter(|_| envelope.is_some()) {

@@ -14,7 +14,7 @@
 //! all of them share one channel. Sources: `basic/patterns/subscriptions`, `basic/patterns/cancellation`.
 
 use super::api::{Action, Answer, AnswerBody};
-use super::calls::{Kind, Phase};
+use super::calls::{Kind, Listen, Phase};
 use super::core::{Core, Wire, owned_name};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::ids::{CallId, RequestId};
@@ -118,7 +118,7 @@ impl Core {
         let wire = RequestId::from_json_text(text)?.as_i64()?;
         let Wire::Call(id) = *self.wires.get_mut(wire)? else { return None };
         let call = self.calls.get(id)?;
-        matches!(call.kind, Kind::Listen { .. }).then_some(id)
+        matches!(call.kind, Kind::Listen(_)).then_some(id)
     }
 
     fn on_acknowledged(&mut self, params: &Members) {
@@ -127,10 +127,11 @@ impl Core {
         let filter: Option<SubscriptionFilter> = params.parse(Field::Notifications, "a filter").ok().flatten();
         let Some(filter) = filter else { return self.ignore("an acknowledgement has no filter") };
         let Some(call) = self.calls.get_mut(id) else { return };
-        if matches!(call.kind, Kind::Listen { acknowledged: true }) {
+        let Kind::Listen(listen) = &mut call.kind else { return };
+        if listen.acknowledged {
             return self.ignore("a stream was acknowledged twice");
         }
-        call.kind = Kind::Listen { acknowledged: true };
+        *listen = Listen { acknowledged: true, idle: call.idle.or(listen.idle), broken: None };
         call.idle = None;
         call.idle_at = None;
         self.event(Action::Listening { call: id, filter });

@@ -132,7 +132,7 @@ impl Outputs {
 }
 
 /// The tool that a `tools/call` names.
-fn tool_name(request: &Request) -> Option<Cow<'_, str>> {
+pub(super) fn tool_name(request: &Request) -> Option<Cow<'_, str>> {
     #[derive(serde::Deserialize)]
     struct Call<'a> {
         #[serde(borrow)]

@@ -5,14 +5,19 @@
 //! | a discover result | modern | speak it | `initialize` with it | fail |
 //! | -32022 with `supported` | modern | probe again with it, once | `initialize` with it | fail |
 //! | -32020, or -32021 with its data | modern | fail: the server says why | | |
-//! | any other error, any other result, silence | legacy | | `initialize` with the newest | fail |
+//! | HTTP: 404 with -32601 | modern | speak what was claimed | | |
+//! | HTTP: no answer, a redirect, 401, 403, 408, 425, 429, 502, 503, 504 | nothing | fail: says nothing about the server | | |
+//! | any other error, result or HTTP status, silence on a stream | legacy | | `initialize` with the newest | fail |
 //!
 //! What is *common* is decided by the configuration: a client that must not fall back offers no legacy revision.
-//! No row looks at one error code of legacy servers, for there is none. Sources: `basic/versioning` (Backward
-//! Compatibility), `basic/transports/stdio` (Backward Compatibility).
+//! No row looks at one error code of legacy servers, for there is none. An HTTP server says what it is in the body of
+//! its answer, whatever the status; only where that body is no error of the protocol, the status decides. Sources:
+//! `basic/versioning` (Backward Compatibility), `basic/transports/stdio` (Backward Compatibility),
+//! `basic/transports/streamable-http` (Backward Compatibility).
 
 use super::api::ConnectError;
 use crate::error::ErrorObject;
+use crate::http::client::ExchangeError;
 use crate::spec::{Era, ErrorCode, Version};
 
 /// How the probe ended.
@@ -22,6 +27,10 @@ pub(super) enum Outcome<'a> {
     Discovered(&'a [String]),
     /// An error.
     Error(&'a ErrorObject),
+    /// The exchange brought no answer of the protocol.
+    Exchange(&'a ExchangeError),
+    /// An error in the body of an HTTP answer with this status.
+    Rejected { status: u16, error: &'a ErrorObject },
     /// A result that is no discover result.
     OtherResult,
     /// Nothing, for as long as the probe may take.
@@ -39,6 +48,8 @@ pub(super) enum Verdict {
     Handshake(Version),
     /// Speak this revision.
     Modern(Version),
+    /// Speak the revision that the probe claimed: the server is modern, and tells nothing about itself.
+    Undiscovered,
 }
 
 /// Judges. `offers` are the revisions that the configuration allows, newest first; `repeated` says that the probe
@@ -62,6 +73,13 @@ pub(super) fn judge(outcome: Outcome<'_>, offers: &[Version], repeated: bool) ->
             Some(ModernError::Other) => Verdict::Fail(ConnectError::Refused(error.clone())),
             None => fall_back(offers, Some(error)),
         },
+        Outcome::Rejected { status: 404, error } if error.code == ErrorCode::METHOD_NOT_FOUND => Verdict::Undiscovered,
+        Outcome::Rejected { error, .. } => judge(Outcome::Error(error), offers, repeated),
+        Outcome::Exchange(error) if error.tells_the_era() => match fall_back(offers, None) {
+            Verdict::Fail(_) => Verdict::Fail(ConnectError::Exchange(error.clone())),
+            verdict => verdict,
+        },
+        Outcome::Exchange(error) => Verdict::Fail(ConnectError::Exchange(error.clone())),
         Outcome::OtherResult | Outcome::Silence => fall_back(offers, None),
     }
 }

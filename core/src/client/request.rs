@@ -248,6 +248,20 @@ impl Request {
         &self.params
     }
 
+    /// The tool, prompt or resource that the request is about, as a header names it.
+    pub(super) fn header_name(&self) -> Option<String> {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            name: Option<String>,
+            uri: Option<String>,
+        }
+        let named: Named = match self.known()? {
+            Method::PromptsGet | Method::ResourcesRead | Method::ToolsCall => self.params.parse().ok()?,
+            _ => return None,
+        };
+        if self.known() == Some(Method::ResourcesRead) { named.uri } else { named.name }
+    }
+
     pub(super) const fn known(&self) -> Option<Method> {
         match &self.method {
             MethodName::Known(method) => Some(*method),

@@ -5,8 +5,8 @@
 //! has no such method, the server no such capability).
 
 use super::api::{Action, Answer, AnswerBody, CallError, List};
-use super::calls::{Call, Due, Hard, Kind, Phase};
-use super::core::{Core, Route, Wire};
+use super::calls::{Call, Due, Hard, Kind, Listen, Phase};
+use super::core::{Core, Out, Route, Wire};
 use super::envelope;
 use super::request::{CacheUse, CallOptions, ProgressWish, Request};
 use super::walk::Walk;
@@ -43,7 +43,7 @@ impl Core {
         }
         // A stream is meant to stay open: its idle clock runs until the acknowledgement only.
         let options = if options.hard.is_none() { options.hard(None) } else { options };
-        let call = self.start(now, Request::listen(filter), options, Kind::Listen { acknowledged: false })?;
+        let call = self.start(now, Request::listen(filter), options, Kind::Listen(Listen::default()))?;
         self.listens += 1;
         Ok(call)
     }
@@ -79,6 +79,8 @@ impl Core {
             rounds: 0,
             silent_rounds: 0,
             reissued: false,
+            renewed: false,
+            refreshed: false,
             idle,
             idle_at: idle.map(|idle| now.mono.after(idle)),
             hard: hard.map_or(Hard::Off, |hard| Hard::Until(now.mono.after(hard))),
@@ -115,8 +117,9 @@ impl Core {
         let Some(call) = self.calls.get_mut(id) else { return };
         call.touch(now.mono);
         call.phase = Phase::Waiting;
+        let method = call.request.known();
         // Nobody overtakes the calls that wait, but those that the connection admits before it is made.
-        let admitted = self.state.admits(call.request.known());
+        let admitted = self.admits(method);
         let in_turn = self.parked.is_empty() || !matches!(self.state, super::connect::State::Ready(_));
         if admitted && room && in_turn {
             self.send_now(now, id);
@@ -124,6 +127,12 @@ impl Core {
             self.parked.push_back(id);
         }
         self.calls.arm(id);
+    }
+
+    /// Whether a request of this method may go out now. Over HTTP nothing goes out within the handshake: there is no
+    /// session yet that it could name.
+    fn admits(&self, method: Option<Method>) -> bool {
+        self.state.admits(method) && !(self.is_http() && matches!(self.state, super::connect::State::Initializing(_)))
     }
 
     /// Sends what waits, as far as the connection admits it and there is room.
@@ -135,7 +144,7 @@ impl Core {
             }
             let Some(id) = self.parked.pop_front() else { return };
             let Some(call) = self.calls.get(id) else { continue };
-            if self.has_room() && self.state.admits(call.request.known()) {
+            if self.has_room() && self.admits(call.request.known()) {
                 self.send_now(now, id);
                 self.calls.arm(id);
             } else {
@@ -168,6 +177,8 @@ impl Core {
         let epoch = self.cache.epoch();
         let Some(call) = self.calls.get_mut(id) else { return };
         call.phase = Phase::Sent { wire };
+        // Each leg is a request of its own, and its progress starts anew.
+        call.progress = f64::NEG_INFINITY;
         call.epoch = epoch;
         let level = call.log_level.or(self.log_level);
         let frame = envelope::request_frame(wire, call, self.envelope.as_ref().filter(|_| modern), level);
@@ -209,7 +220,10 @@ impl Core {
 
     /// Tells the server, if it has the request, that no answer is wanted.
     pub(super) fn withdraw(&mut self, id: CallId, reason: Option<&str>) {
-        let Some(Phase::Sent { wire }) = self.calls.get(id).map(|call| &call.phase) else { return };
+        let Some(Phase::Sent { wire } | Phase::Refreshing { wire, .. }) = self.calls.get(id).map(|call| &call.phase)
+        else {
+            return;
+        };
         let wire = *wire;
         self.wires.remove(wire);
         let frame = FrameWriter::notification(Method::Cancelled.as_str(), 64).params(|params| {
@@ -218,7 +232,7 @@ impl Core {
                 params.string(Field::Reason.name(), reason);
             }
         });
-        self.frame(frame, Route::Notification);
+        self.out.push_frame(frame.len(), Out::Cancel { wire, frame });
     }
 
     pub(super) fn call_due(&mut self, now: Now, id: CallId, due: Due) {

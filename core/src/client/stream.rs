@@ -3,70 +3,60 @@
 use bytes::Bytes;
 
 use super::core::{Core, Out};
-use super::{Action, CallOptions, Config, ConfigError, InputAnswer, InputId, List, Request, ServerFacts};
+use super::verbs::{Client, Transport, sealed};
+use super::{Action, Config, ConfigError};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
-use crate::error::{Error, ErrorObject};
-use crate::ids::{CallId, ReplySlot};
-use crate::json::Json;
+use crate::error::Error;
 use crate::limits::Bound;
-use crate::machine::{Input, Mono, Now, TimerKind};
-use crate::model::{LoggingLevel, SubscriptionFilter};
+use crate::machine::{Input, Now};
 use crate::stdio::line::{LineDecoder, LineError};
 
-/// A client on a stream of lines: the pipes of a child process, a socket, or any other pair of byte streams.
-///
-/// Drive it as every machine: give it what happened ([`handle`](Self::handle), [`handle_timeout`](Self::handle_timeout)) and what you want
-/// ([`connect`](Self::connect), [`call`](Self::call), …), do what [`poll_action`](Self::poll_action) says until it
-/// says nothing, sleep until [`poll_timeout`](Self::poll_timeout), and read while [`wants_input`](Self::wants_input).
-///
-/// Every verb answers an error when the machine is closed ([`Misuse::Closed`](crate::error::Misuse::Closed)), and
-/// the error that it failed with when it has failed.
+/// A stream of lines: the pipes of a child process, a socket, or any other pair of byte streams.
 #[derive(Debug)]
-pub struct Client {
-    core: Core,
-    lines: LineDecoder,
-}
+pub struct Lines(LineDecoder);
+
+impl sealed::Sealed for Lines {}
+
+impl Transport for Lines {}
 
 impl Client {
-    /// A client that has not said anything yet.
+    /// A client on a byte stream that has not said anything yet.
     ///
     /// # Errors
     /// When the configuration contradicts itself.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let lines = LineDecoder::new(config.limits.frame_bytes);
-        Ok(Self { core: Core::new(config)?, lines })
+        Ok(Self { core: Core::new(config)?, transport: Lines(lines) })
     }
 
-    /// Finds out the era and the revision; ends in `Action::Connected` or `Action::Closed`. Call it once. Calls may
-    /// be made before: they wait, under their clocks.
+    /// Something happened on the stream. Reports of what was written are taken at any time; nothing else is after
+    /// the end.
     ///
     /// # Errors
-    /// When it was called before.
-    pub fn connect(&mut self, now: Now) -> Result<(), Error> {
-        self.step(now, |core| core.connect(now))
-    }
-
-    /// Something happened on the stream.
-    ///
-    /// # Errors
-    /// When the stream cannot be read on, because a line has no end. Frames that are no messages are diagnostics.
+    /// When the stream cannot be read on, because a line has no end; when the machine is closed. Frames that are no
+    /// messages are diagnostics.
     pub fn handle(&mut self, now: Now, input: Input) -> Result<(), Error> {
-        self.core.alive()?;
         self.core.touch(now);
+        if let Input::Written(bytes) = input {
+            self.core.on_written(now, bytes);
+            self.core.settle();
+            return Ok(());
+        }
+        self.core.alive()?;
         match input {
             Input::Bytes(bytes) => {
-                self.lines.push(bytes);
-                while let Some(line) = self.lines.next() {
+                self.transport.0.push(bytes);
+                while let Some(line) = self.transport.0.next() {
                     self.line(now, line);
                 }
             }
             Input::Eof => {
-                while let Some(line) = self.lines.finish() {
+                while let Some(line) = self.transport.0.finish() {
                     self.line(now, line);
                 }
                 self.core.on_eof();
             }
-            Input::Written(bytes) => self.core.on_written(now, bytes),
+            Input::Written(_) => {}
         }
         self.core.settle();
         match self.core.failure() {
@@ -89,144 +79,17 @@ impl Client {
         }
     }
 
-    /// The time that [`poll_timeout`](Self::poll_timeout) named has come, or any other time.
-    pub fn handle_timeout(&mut self, now: Now) {
-        self.core.touch(now);
-        self.core.on_timeout(now);
-        self.core.settle();
-    }
-
     /// The next thing to do; `None` when everything is done.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.core.poll().map(|out| match out {
             Out::Event(action) => action,
-            Out::Frame(frame, _) => Action::Write(frame),
+            Out::Frame(frame, _) | Out::Cancel { frame, .. } => Action::Write(frame),
         })
-    }
-
-    /// When to wake the machine, and why. `None` if it waits for nothing but input. While actions are queued it is
-    /// the time of the last input.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        self.core.poll_timeout()
-    }
-
-    /// Whether to read on. False only while the write side is full and no call of ours is open, and at the end.
-    #[must_use]
-    pub fn wants_input(&self) -> bool {
-        self.core.wants_input()
-    }
-
-    /// Asks the server. The answer comes as `Action::Done`, once, whatever happens.
-    ///
-    /// # Errors
-    /// When `Limits::calls` calls are open, or the options contradict themselves: a progress token that an open call
-    /// has, `meta` that is no object.
-    pub fn call(&mut self, now: Now, request: Request, options: CallOptions) -> Result<CallId, Error> {
-        self.step(now, |core| core.call(now, request, options))
-    }
-
-    /// Reads a whole list, page by page. `Done` carries all items; hitting a bound is an error that carries what was
-    /// read.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
-    pub fn walk(&mut self, now: Now, list: List, options: CallOptions) -> Result<CallId, Error> {
-        self.step(now, |core| core.walk(now, list, options))
-    }
-
-    /// Opens a stream of notifications, in the modern era. It is open at `Action::Listening` and ends in `Done`. No
-    /// hard clock runs for it unless the options set one, and no idle clock once it is open.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call), and when the bounds on streams, or on resources of one stream, are hit.
-    pub fn listen(&mut self, now: Now, filter: &SubscriptionFilter, options: CallOptions) -> Result<CallId, Error> {
-        self.step(now, |core| core.listen(now, filter, options))
-    }
-
-    /// Sets the least level of log messages wanted: of the session in the legacy era, of every later request in the
-    /// modern one, which is `Done` without a word to the server.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
-    pub fn set_level(&mut self, now: Now, level: LoggingLevel) -> Result<CallId, Error> {
-        self.step(now, |core| core.set_level(now, level))
-    }
-
-    /// Ends a call: `Done` with `Cancelled`. The server is told if it has the request; open questions of the call are
-    /// withdrawn. Nothing comes for the call afterwards.
-    ///
-    /// # Errors
-    /// When the call is not open.
-    pub fn cancel(&mut self, now: Now, call: CallId, reason: Option<&str>) -> Result<(), Error> {
-        self.step(now, |core| core.cancel(call, reason))
-    }
-
-    /// Sends a notification of a method that the protocol does not reserve. `params` is an object.
-    ///
-    /// # Errors
-    /// When the connection is not made yet, the pipe is full, or the method has a verb of its own.
-    pub fn notify(&mut self, now: Now, method: &str, params: &Json) -> Result<(), Error> {
-        self.step(now, |core| core.notify(method, params))
-    }
-
-    /// Says that the client's roots have changed. Says nothing in the modern era, whose servers ask each time.
-    ///
-    /// # Errors
-    /// When the connection is not made yet, the pipe is full, or `roots.listChanged` was not declared.
-    pub fn roots_changed(&mut self, now: Now) -> Result<(), Error> {
-        self.step(now, |core| core.roots_changed())
-    }
-
-    /// Answers a question.
-    ///
-    /// # Errors
-    /// When the question is not open, or the answer does not fit it; then the question stays open, so that the
-    /// answer can be put right.
-    pub fn supply_input(&mut self, now: Now, input: InputId, answer: &InputAnswer) -> Result<(), Error> {
-        self.step(now, |core| core.supply_input(now, input, answer))
-    }
-
-    /// Answers an `Action::Invoke` with a result, which is an object, or an error.
-    ///
-    /// # Errors
-    /// When the slot is not open, or the result is no object.
-    pub fn reply(&mut self, now: Now, slot: ReplySlot, reply: Result<Json, ErrorObject>) -> Result<(), Error> {
-        self.step(now, |core| core.reply(slot.id(), &reply))
-    }
-
-    /// Ends an `Action::Invoke` whose handler went away: the server gets a generic error.
-    ///
-    /// # Errors
-    /// When the slot is not open.
-    pub fn abandon(&mut self, now: Now, slot: ReplySlot) -> Result<(), Error> {
-        self.step(now, |core| core.reply(slot.id(), &Err(ErrorObject::internal())))
-    }
-
-    /// Ends the connection: every open call is `Done` with `Disconnected`, then `Action::Closed` comes. Frames that
-    /// are queued come before it.
-    pub fn close(&mut self, now: Now) {
-        self.core.touch(now);
-        self.core.close();
-        self.core.settle();
-    }
-
-    /// The server, once connected.
-    #[must_use]
-    pub const fn server(&self) -> Option<&ServerFacts> {
-        self.core.server()
     }
 
     /// The era, as soon as it is known.
     #[cfg(test)]
     pub(super) fn core_era(&self) -> Option<crate::spec::Era> {
         self.core.era()
-    }
-
-    fn step<T>(&mut self, now: Now, act: impl FnOnce(&mut Core) -> Result<T, Error>) -> Result<T, Error> {
-        self.core.touch(now);
-        let outcome = act(&mut self.core);
-        self.core.settle();
-        outcome
     }
 }

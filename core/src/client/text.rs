@@ -9,6 +9,9 @@ use serde_json::value::RawValue;
 
 use crate::json::Json;
 
+/// How much of a name of the server's is shown in a remark, in characters: enough to recognise, not enough to flood.
+pub(super) const SHOWN: usize = 100;
+
 /// The members of an object in order, as slices of its text; `None` if it is no object, or a name stands twice.
 pub(super) fn object(json: &Json) -> Option<Vec<(Cow<'_, str>, Json)>> {
     let members: Entries<'_> = json.parse_borrowed().ok()?;

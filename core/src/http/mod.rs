@@ -13,5 +13,8 @@
 
 pub mod client;
 pub(crate) mod head;
+mod headers;
 pub mod server;
 pub mod sse;
+
+pub use headers::{Headers, Method};

@@ -94,6 +94,7 @@ pub struct Decoder {
     after_cr: bool,
     pending: Pending,
     id: Option<Arc<str>>,
+    has_ids: bool,
     retry: Option<Duration>,
     failed: Option<SseError>,
 }
@@ -164,6 +165,7 @@ impl Decoder {
             after_cr: false,
             pending: Pending::default(),
             id: None,
+            has_ids: false,
             retry: None,
             failed: None,
         }
@@ -190,6 +192,12 @@ impl Decoder {
     #[must_use]
     pub const fn last_event_id(&self) -> Option<&Arc<str>> {
         self.id.as_ref()
+    }
+
+    /// Whether any event that came whole had an id, even an empty one.
+    #[must_use]
+    pub const fn has_ids(&self) -> bool {
+        self.has_ids
     }
 
     /// How long the stream's writer wants its reader to wait before it comes again, if it said so.
@@ -338,6 +346,7 @@ impl Decoder {
     fn dispatch(&mut self) -> Option<Event> {
         let pending = std::mem::take(&mut self.pending);
         if let Some(id) = pending.id {
+            self.has_ids = true;
             self.id = (!id.is_empty()).then(|| String::from_utf8_lossy(&id).into());
         }
         let data = pending.data.finish()?;

@@ -23,7 +23,7 @@ use super::number;
 use crate::json::Json;
 
 /// The annotation.
-const ANNOTATION: &str = "x-mcp-header";
+pub(crate) const ANNOTATION: &str = "x-mcp-header";
 /// Largest magnitude of a mirrored integer, 2⁵³ − 1: what every peer can represent.
 const SAFE_INTEGER: i128 = (1 << 53) - 1;
 

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 
 use futures_io::{AsyncRead, AsyncWrite};
-use mcp_sansio::client::{Client as Machine, Closed, Config, ConfigError, Connect, ConnectError, Timeouts};
+use mcp_sansio::client::{Client as LineClient, Closed, Config, ConfigError, Connect, ConnectError, Timeouts};
 use mcp_sansio::error::Error;
+#[cfg(feature = "http")]
+use mcp_sansio::http::client::{Endpoint, HttpClient, Unauthorized};
 use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::model::{
@@ -17,10 +19,16 @@ use mcp_sansio::spec::Version;
 use thiserror::Error;
 
 use super::handlers::{Asked, Handlers, IntoInputAnswer, RawHandler, Roots, question};
+#[cfg(feature = "http")]
+use super::http::HttpDriver;
 use super::link::{Ended, Link};
-use super::side::{ClientSide, EndGuard};
+use super::machine::Machine;
+use super::side::ClientSide;
+use super::worker::{EndGuard, Worker};
 use super::{Client, Handle};
 use crate::driver::Driver;
+#[cfg(feature = "http")]
+use crate::http::client::Transport;
 use crate::report::{Hooks, Report};
 use crate::runtime::{BoxFuture, Runtime};
 use crate::server::HandlerError;
@@ -43,6 +51,10 @@ pub enum ConnectionError {
     /// The settings contradict themselves. Nothing was sent.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The URL or a header cannot be used. Nothing was sent.
+    #[cfg(feature = "http")]
+    #[error(transparent)]
+    Endpoint(#[from] mcp_sansio::http::client::EndpointError),
     /// The two sides did not come together.
     #[error(transparent)]
     Refused(#[from] ConnectError),
@@ -113,10 +125,10 @@ impl ClientBuilder {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let machine = self.machine()?;
-        let link = Link::new(machine, Arc::clone(&runtime), self.hooks, self.handlers);
+        let machine = LineClient::new(self.config())?;
+        let link = Link::new(Machine::Lines(Box::new(machine)), Arc::clone(&runtime), self.hooks, self.handlers);
         link.with(|machine, now| machine.connect(now)).map_err(ConnectionError::Failed)?;
-        let side = ClientSide::new(Arc::clone(&link));
+        let side = ClientSide::new(Worker::new(Arc::clone(&link)));
         let driver = Driver::new(side, runtime, reader, writer, self.trace.map(Tracer::new));
         let guard = EndGuard(Arc::clone(&link));
         let drive = async move {
@@ -130,8 +142,33 @@ impl ClientBuilder {
         Ok((Connecting(Some(Arc::new(Handle { link }))), drive))
     }
 
-    fn machine(&self) -> Result<Machine, ConfigError> {
-        Machine::new(self.config.clone().capabilities(self.capabilities.clone()))
+    /// Connects over HTTP, with any library that makes requests. As with [`ClientBuilder::over`], the second future
+    /// drives the connection.
+    ///
+    /// # Errors
+    /// When the settings contradict themselves.
+    #[cfg(feature = "http")]
+    pub fn over_http(
+        self,
+        runtime: Arc<dyn Runtime>,
+        transport: impl Transport,
+        endpoint: Endpoint,
+    ) -> Result<(Connecting, impl Future<Output = ()> + Send + 'static), ConnectionError> {
+        let asks = self.handlers.credentials.is_some();
+        let machine = HttpClient::over_http(self.config(), endpoint.ask_authorization(asks))?;
+        let link = Link::new(Machine::Http(Box::new(machine)), Arc::clone(&runtime), self.hooks, self.handlers);
+        link.with(|machine, now| machine.connect(now)).map_err(ConnectionError::Failed)?;
+        let driver = HttpDriver::new(Worker::new(Arc::clone(&link)), runtime, Arc::new(transport), self.trace);
+        let guard = EndGuard(Arc::clone(&link));
+        let drive = async move {
+            let closed = driver.await;
+            guard.0.end(Ended::Closed(closed));
+        };
+        Ok((Connecting(Some(Arc::new(Handle { link }))), drive))
+    }
+
+    fn config(&self) -> Config {
+        self.config.clone().capabilities(self.capabilities.clone())
     }
 
     /// Checks the settings before anything is started for them.
@@ -139,7 +176,7 @@ impl ClientBuilder {
     /// # Errors
     /// When they contradict themselves.
     pub fn check(&self) -> Result<(), ConnectionError> {
-        self.machine()?;
+        LineClient::new(self.config())?;
         Ok(())
     }
 }
@@ -212,6 +249,18 @@ impl ClientBuilder {
         let boxed: RawHandler = Box::new(move |params| Box::pin(handler(params)));
         self.handlers.methods.insert(method.as_str().into(), boxed);
         self.configure(|config| config.server_method(method))
+    }
+
+    /// Gets credentials when a server over HTTP wants some, or other ones: the value for the header that carries them,
+    /// or nothing, and the call fails. Without it, such calls fail at once.
+    #[cfg(feature = "http")]
+    pub fn on_unauthorized<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(Unauthorized) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Option<bytes::Bytes>> + Send + 'static,
+    {
+        self.handlers.credentials = Some(Box::new(move |unauthorized| Box::pin(handler(unauthorized))));
+        self
     }
 
     /// Declares more than follows from the handlers, such as extensions.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use mcp_sansio::client::{Answer, CallError, CallOptions, Client as Machine, List, Progress, Request};
+use mcp_sansio::client::{Answer, CallError, CallOptions, Client as Machine, List, Progress, Request, Transport};
 use mcp_sansio::error::Error;
 use mcp_sansio::ids::CallId;
 use mcp_sansio::json::Json;
@@ -185,7 +185,7 @@ impl<T: FromAnswer> Prepared<T> {
 }
 
 impl Verb {
-    fn apply(self, machine: &mut Machine, now: Now, options: CallOptions) -> Result<CallId, Error> {
+    fn apply(self, machine: &mut Machine<dyn Transport>, now: Now, options: CallOptions) -> Result<CallId, Error> {
         match self {
             Self::Request(request) => machine.call(now, request, options),
             Self::Walk(list) => machine.walk(now, list, options),

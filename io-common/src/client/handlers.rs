@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use mcp_sansio::client::{InputAnswer, InputNeeded};
 use mcp_sansio::error::ErrorObject;
+#[cfg(feature = "http")]
+use mcp_sansio::http::client::Unauthorized;
 use mcp_sansio::ids::CallId;
 use mcp_sansio::json::Json;
 use mcp_sansio::model::{
@@ -75,11 +77,16 @@ impl<T: IntoInputAnswer> IntoInputAnswer for Result<T, HandlerError> {
 
 type Answering = BoxFuture<'static, Result<InputAnswer, HandlerError>>;
 type Question<P> = Box<dyn Fn(P, Asked) -> Answering + Send + Sync>;
+/// Gets credentials.
+#[cfg(feature = "http")]
+pub(super) type Credentials = Box<dyn Fn(Unauthorized) -> BoxFuture<'static, Option<bytes::Bytes>> + Send + Sync>;
 pub(super) type RawHandler = Box<dyn Fn(Json) -> BoxFuture<'static, Result<Json, HandlerError>> + Send + Sync>;
 
 /// The handlers of a client.
 #[derive(Default)]
 pub(super) struct Handlers {
+    #[cfg(feature = "http")]
+    pub(super) credentials: Option<Credentials>,
     pub(super) form: Option<Question<ElicitFormParams>>,
     pub(super) url: Option<Question<ElicitUrlParams>>,
     pub(super) sample: Option<Question<CreateMessageParams>>,

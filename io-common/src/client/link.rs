@@ -5,23 +5,26 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{self, Poll, Waker};
 
 use futures_util::future::AbortHandle;
 use futures_util::task::AtomicWaker;
-use mcp_sansio::client::{Answer, CallError, Client as Machine, Closed, InputId, Progress, ServerFacts};
+use mcp_sansio::client::{Answer, CallError, Client, Closed, InputId, Progress, ServerFacts, Transport};
 use mcp_sansio::error::Error;
 use mcp_sansio::ids::{CallId, SlotId};
 use mcp_sansio::machine::Now;
 use mcp_sansio::model::SubscriptionFilter;
+use mcp_sansio::spec::Method;
 
 use super::Notification;
 use super::handlers::Handlers;
 use super::inbox::Inbox;
+use super::machine::Machine;
 use crate::driver::StreamError;
-use crate::report::Hooks;
+use crate::report::{Hooks, Report};
 use crate::runtime::Runtime;
 use crate::sync::lock;
 
@@ -101,11 +104,17 @@ impl Link {
     }
 
     /// Uses the machine, and wakes the driver.
-    pub(super) fn with<T>(&self, verb: impl FnOnce(&mut Machine, Now) -> T) -> T {
+    pub(super) fn with<T>(&self, verb: impl FnOnce(&mut Client<dyn Transport>, Now) -> T) -> T {
         let now = self.runtime.now();
-        let value = verb(&mut lock(&self.state).machine, now);
+        let value = verb(lock(&self.state).machine.verbs(), now);
         self.driver.wake();
         value
+    }
+
+    /// Has the driver look again.
+    #[cfg(feature = "http")]
+    pub(super) fn wake(&self) {
+        self.driver.wake();
     }
 
     /// Makes a call.
@@ -113,12 +122,12 @@ impl Link {
         &self,
         on_progress: Option<OnProgress>,
         inbox: Option<Inbox<Notification>>,
-        verb: impl FnOnce(&mut Machine, Now) -> Result<CallId, Error>,
+        verb: impl FnOnce(&mut Client<dyn Transport>, Now) -> Result<CallId, Error>,
     ) -> Result<CallId, Error> {
         let now = self.runtime.now();
         let call = {
             let mut state = lock(&self.state);
-            let call = verb(&mut state.machine, now)?;
+            let call = verb(state.machine.verbs(), now)?;
             let on_progress = on_progress.map(|hook| Arc::new(Mutex::new(hook)));
             state.calls.insert(call, Entry { on_progress, inbox, ..Entry::default() });
             call
@@ -182,8 +191,12 @@ impl Link {
 
     pub(super) fn progressed(&self, call: CallId, progress: Progress) {
         let hook = lock(&self.state).calls.get(&call).and_then(|entry| entry.on_progress.clone());
-        if let Some(hook) = hook {
-            lock(&hook)(progress);
+        // It runs on the driver, which has other calls to look after.
+        if let Some(hook) = hook
+            && catch_unwind(AssertUnwindSafe(|| lock(&hook)(progress))).is_err()
+        {
+            let (method, error) = (Method::Progress.as_str(), std::io::Error::other("it panicked"));
+            self.hooks.report(&Report::NotificationFailed { method, error: &error });
         }
     }
 

@@ -11,15 +11,21 @@
 mod builder;
 mod call;
 mod handlers;
+#[cfg(feature = "http")]
+mod http;
 mod inbox;
 mod link;
 mod listen;
+mod machine;
 mod side;
+mod worker;
 
 use std::sync::Arc;
 
 use mcp_sansio::client::{CallOptions, InputAnswer, List, Request, ServerFacts};
 use mcp_sansio::error::Error;
+#[cfg(feature = "http")]
+use mcp_sansio::error::Misuse;
 use mcp_sansio::json::Json;
 use mcp_sansio::model::{
     CallToolResult, Completion, GetPromptResult, Implementation, ListResult, LoggingLevel, Prompt, ReadResourceResult,
@@ -242,6 +248,28 @@ impl Client {
     /// When the question is not open, or the answer does not fit it.
     pub fn supply_input(&self, input: mcp_sansio::client::InputId, answer: &InputAnswer) -> Result<(), Error> {
         self.0.link.with(|machine, now| machine.supply_input(now, input, answer))
+    }
+
+    /// Credentials for every later request over HTTP: the value of the header that carries them, or none.
+    ///
+    /// # Errors
+    /// When this client does not speak HTTP, or the value cannot stand in a header.
+    #[cfg(feature = "http")]
+    pub fn set_authorization(&self, value: Option<bytes::Bytes>) -> Result<(), Error> {
+        self.0.link.quietly(|state| match &mut state.machine {
+            machine::Machine::Http(machine) => machine.set_authorization(value),
+            machine::Machine::Lines(_) => Err(Misuse::WrongState("a stream has no headers").into()),
+        })
+    }
+
+    /// The id of the legacy session over HTTP, if there is one.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn session_id(&self) -> Option<String> {
+        self.0.link.quietly(|state| match &state.machine {
+            machine::Machine::Http(machine) => machine.session_id().map(str::to_owned),
+            machine::Machine::Lines(_) => None,
+        })
     }
 
     /// Ends the connection, from any task: open calls fail. [`Client::ended`] tells when all is put away.

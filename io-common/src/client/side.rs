@@ -1,40 +1,37 @@
-//! The client's side of the driver loop: actions become outcomes of calls, questions become handlers.
+//! The client's side of the driver loop.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::task::Waker;
 
-use futures_util::FutureExt;
-use futures_util::future::{AbortHandle, Abortable};
-use mcp_sansio::client::{Action, Answer, CallError, Closed, InputAnswer, InputId, InputNeeded};
-use mcp_sansio::error::{Error, ErrorObject};
-use mcp_sansio::ids::{CallId, ReplySlot};
-use mcp_sansio::json::Json;
+use mcp_sansio::client::{Action, Client, Closed};
+use mcp_sansio::error::Error;
 use mcp_sansio::machine::{Input, Now, TimerKind};
 
-use super::Notification;
-use super::link::{Ended, Link};
+use super::machine::Machine;
+use super::worker::Worker;
 use crate::driver::{Outbox, Side, Status};
-use crate::report::Report;
-use crate::runtime::BoxFuture;
-use crate::server::HandlerError;
 use crate::trace::Tracer;
 
 /// The most actions that are taken in one go.
 const BATCH: usize = 128;
 
 pub(super) struct ClientSide {
-    link: Arc<Link>,
+    worker: Worker,
     actions: Vec<Action>,
-    outcomes: Vec<(CallId, Result<Answer, CallError>)>,
-    wakers: Vec<Waker>,
-    closed: Option<Closed>,
     failed: Option<Error>,
 }
 
 impl ClientSide {
-    pub(super) const fn new(link: Arc<Link>) -> Self {
-        Self { link, actions: Vec::new(), outcomes: Vec::new(), wakers: Vec::new(), closed: None, failed: None }
+    pub(super) const fn new(worker: Worker) -> Self {
+        Self { worker, actions: Vec::new(), failed: None }
+    }
+
+    /// Uses the machine, which is one for streams here.
+    fn quietly<T>(&self, verb: impl FnOnce(&mut Client) -> T) -> Option<T> {
+        self.worker.link.quietly(|state| match &mut state.machine {
+            Machine::Lines(machine) => Some(verb(machine)),
+            #[cfg(feature = "http")]
+            Machine::Http(_) => None,
+        })
     }
 
     fn act_on(&mut self, action: Action, outbox: &mut Outbox, tracer: Option<&Tracer>) {
@@ -43,140 +40,7 @@ impl ClientSide {
         }
         match action {
             Action::Write(frame) => outbox.push(frame),
-            Action::Done { call, outcome } => self.outcomes.push((call, outcome)),
-            Action::Progress { call, progress } => self.link.progressed(call, progress),
-            Action::Notified { method, params, subscription } => {
-                self.link.notified(&Notification { method: method.into(), params }, subscription);
-            }
-            Action::Connected(facts) => self.link.connected(*facts),
-            Action::Listening { call, filter } => self.link.listening(call, filter),
-            Action::NeedInput(needed) => self.ask(*needed),
-            Action::CancelledInput { input, .. } => {
-                if let Some(handler) = self.link.quietly(|state| state.inputs.remove(&input)) {
-                    handler.abort();
-                }
-            }
-            Action::Invoke { slot, method, params } => self.invoke(slot, method, params),
-            Action::CancelledInvoke { slot, .. } => {
-                if let Some(handler) = self.link.quietly(|state| state.invokes.remove(&slot)) {
-                    handler.abort();
-                }
-            }
-            Action::Diagnostic(diagnostic) => self.link.hooks.report(&Report::Diagnostic(&diagnostic)),
-            Action::Closed(why) => self.closed = Some(why),
-            // An action of a newer core has no meaning here.
-            _ => {}
-        }
-    }
-
-    /// Runs the handler of a question.
-    fn ask(&self, needed: InputNeeded) {
-        let input = needed.input;
-        let (abort, registration) = AbortHandle::new_pair();
-        self.link.quietly(|state| state.inputs.insert(input, abort));
-        let guard = InputGuard { link: Arc::clone(&self.link), input, answered: false };
-        let link = Arc::clone(&self.link);
-        let method = needed.request.method().map_or("", |method| method.as_str());
-        let work = async move {
-            let answer = caught(|| link.handlers.answer(needed)).await;
-            guard.answer(answer.map_err(|error| refusal(&link, method, error)));
-        };
-        self.link.runtime.spawn(Box::pin(Abortable::new(work, registration).map(drop)));
-    }
-
-    /// Runs the handler of a request of the server.
-    fn invoke(&self, slot: ReplySlot, method: Box<str>, params: Json) {
-        let (abort, registration) = AbortHandle::new_pair();
-        self.link.quietly(|state| state.invokes.insert(slot.id(), abort));
-        let guard = SlotGuard { link: Arc::clone(&self.link), slot: Some(slot) };
-        let link = Arc::clone(&self.link);
-        let work = async move {
-            let Some(handler) = link.handlers.methods.get(&method) else { return };
-            let answer = caught(|| handler(params)).await;
-            guard.reply(answer.map_err(|error| refusal(&link, &method, error)));
-        };
-        self.link.runtime.spawn(Box::pin(Abortable::new(work, registration).map(drop)));
-    }
-}
-
-/// Runs a handler; a panic becomes an error.
-async fn caught<T>(handler: impl FnOnce() -> BoxFuture<'static, Result<T, HandlerError>>) -> Result<T, HandlerError> {
-    let panicked = |_| HandlerError::hidden("the handler panicked");
-    let work = catch_unwind(AssertUnwindSafe(handler)).map_err(panicked)?;
-    AssertUnwindSafe(work).catch_unwind().await.map_err(panicked)?
-}
-
-/// What the server is told of a failure; the rest goes to the error reporter.
-fn refusal(link: &Link, method: &str, error: HandlerError) -> ErrorObject {
-    let (object, hidden) = error.into_object();
-    if let Some(error) = hidden {
-        link.hooks.report(&Report::NotificationFailed { method, error: &*error });
-    }
-    object
-}
-
-/// The duty to answer a question. Dropped without an answer, it refuses.
-struct InputGuard {
-    link: Arc<Link>,
-    input: InputId,
-    answered: bool,
-}
-
-impl InputGuard {
-    fn answer(mut self, answer: Result<InputAnswer, ErrorObject>) {
-        self.answered = true;
-        let input = self.input;
-        self.link.quietly(|state| state.inputs.remove(&input));
-        let answer = answer.unwrap_or_else(InputAnswer::Refused);
-        if let Err(error) = self.link.with(|machine, now| machine.supply_input(now, input, &answer)) {
-            // The answer does not fit, or the question has gone. The first is the handler's fault.
-            self.link.hooks.report(&Report::NotificationFailed { method: "", error: &error });
-            self.refuse();
-        }
-    }
-
-    fn refuse(&self) {
-        let (input, refusal) = (self.input, InputAnswer::Refused(ErrorObject::internal()));
-        // A question that has gone needs no answer.
-        let _ = self.link.with(|machine, now| machine.supply_input(now, input, &refusal));
-    }
-}
-
-impl Drop for InputGuard {
-    fn drop(&mut self) {
-        if !self.answered {
-            let open = self.link.quietly(|state| state.inputs.remove(&self.input));
-            // A question that was withdrawn is not in the table any more.
-            if open.is_some() {
-                self.refuse();
-            }
-        }
-    }
-}
-
-/// The duty to answer a request of the server.
-struct SlotGuard {
-    link: Arc<Link>,
-    slot: Option<ReplySlot>,
-}
-
-impl SlotGuard {
-    fn reply(mut self, reply: Result<Json, ErrorObject>) {
-        if let Some(slot) = self.slot.take() {
-            self.link.quietly(|state| state.invokes.remove(&slot.id()));
-            if let Err(error) = self.link.with(|machine, now| machine.reply(now, slot, reply)) {
-                self.link.hooks.report(&Report::NotificationFailed { method: "", error: &error });
-            }
-        }
-    }
-}
-
-impl Drop for SlotGuard {
-    fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            self.link.quietly(|state| state.invokes.remove(&slot.id()));
-            // A connection that has ended needs no answers.
-            let _ = self.link.with(|machine, now| machine.abandon(now, slot));
+            other => self.worker.act_on(other),
         }
     }
 }
@@ -187,34 +51,35 @@ impl Side for ClientSide {
     const HEARS_LAST_WORDS: bool = true;
 
     fn register(&self, waker: &Waker) {
-        self.link.register(waker);
+        self.worker.link.register(waker);
     }
 
     fn status(&self) -> Status {
-        self.link.quietly(|state| Status {
-            wants_input: state.machine.wants_input(),
+        let status = self.quietly(|machine| Status {
+            wants_input: machine.wants_input(),
             // Queued actions are done in any case.
-            deadline: state.machine.poll_timeout().filter(|(_, kind)| *kind != TimerKind::Actions).map(|(at, _)| at),
-        })
+            deadline: machine.poll_timeout().filter(|(_, kind)| *kind != TimerKind::Actions).map(|(at, _)| at),
+        });
+        status.unwrap_or(Status { wants_input: false, deadline: None })
     }
 
     fn handle(&mut self, now: Now, input: Input) {
-        if let Err(error) = self.link.quietly(|state| state.machine.handle(now, input)) {
+        if let Some(Err(error)) = self.quietly(|machine| machine.handle(now, input)) {
             self.failed.get_or_insert(error);
         }
     }
 
     fn timeout(&mut self, now: Now) {
-        self.link.quietly(|state| state.machine.handle_timeout(now));
+        self.quietly(|machine| machine.handle_timeout(now));
     }
 
     fn act(&mut self, _: Now, outbox: &mut Outbox, tracer: Option<&Tracer>) -> bool {
         let mut acted = false;
         loop {
             let mut actions = std::mem::take(&mut self.actions);
-            self.link.quietly(|state| {
+            self.quietly(|machine| {
                 while actions.len() < BATCH
-                    && let Some(action) = state.machine.poll_action()
+                    && let Some(action) = machine.poll_action()
                 {
                     actions.push(action);
                 }
@@ -227,17 +92,17 @@ impl Side for ClientSide {
                 self.act_on(action, outbox, tracer);
             }
             self.actions = actions;
-            self.link.done(&mut self.outcomes, &mut self.wakers);
+            self.worker.tell();
         }
     }
 
     fn close(&mut self, now: Now) {
-        self.link.quietly(|state| state.machine.close(now));
+        self.quietly(|machine| machine.close(now));
     }
 
     fn closed(&mut self) -> Option<Closed> {
-        let closed = self.closed.take().or_else(|| self.failed.take().map(Closed::Failed))?;
-        self.link.closed(closed.clone());
+        let closed = self.worker.closed.take().or_else(|| self.failed.take().map(Closed::Failed))?;
+        self.worker.link.closed(closed.clone());
         Some(closed)
     }
 }
@@ -245,15 +110,6 @@ impl Side for ClientSide {
 impl Drop for ClientSide {
     fn drop(&mut self) {
         // A driver that is dropped ends its connection; after an orderly end this changes nothing.
-        self.link.closed(Closed::Requested);
-    }
-}
-
-/// Tells the end when it is dropped, whatever came before: the last thing that happens on a connection.
-pub(super) struct EndGuard(pub(super) Arc<Link>);
-
-impl Drop for EndGuard {
-    fn drop(&mut self) {
-        self.0.end(Ended::Dropped);
+        self.worker.link.closed(Closed::Requested);
     }
 }

@@ -35,7 +35,7 @@ use mcp_sansio::machine::{Input, Mono, Now};
 use thiserror::Error;
 
 pub(crate) use self::outbox::Outbox;
-use self::timer::Timer;
+pub(crate) use self::timer::Timer;
 use crate::runtime::Runtime;
 use crate::trace::Tracer;
 

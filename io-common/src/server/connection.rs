@@ -37,7 +37,7 @@ impl Connection {
     /// # Errors
     /// When the method belongs to the protocol, `params` is no object, or the connection has ended.
     pub fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        self.0.with(|machine, now| machine.notify(now, method, params))
+        self.0.with(|machine, now| machine.notify(now, None, method, params))
     }
 
     /// Says that an elicitation by URL is complete, where the revision can say so.

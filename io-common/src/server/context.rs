@@ -199,6 +199,14 @@ impl Context {
         self.facts().require_capabilities(required)
     }
 
+    /// The same for one capability by its path, such as `sampling.tools` or `elicitation.url`.
+    ///
+    /// # Errors
+    /// As [`Context::require_capabilities`].
+    pub fn require_capability(&self, path: &str) -> Result<(), ErrorObject> {
+        self.facts().require_capability(path)
+    }
+
     /// The refusal of a read whose resource does not exist.
     #[must_use]
     pub fn not_found(&self) -> HandlerError {
@@ -222,6 +230,21 @@ impl Context {
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
         self.facts().principal()
+    }
+
+    /// The head of the HTTP request, as the service got it: method, target, headers, and the extensions that others
+    /// have put there. `None` on other transports.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn http(&self) -> Option<&http::request::Parts> {
+        self.facts().data()
+    }
+
+    /// The value of a header of the HTTP request, if it is text. `None` on other transports.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.http()?.headers.get(name)?.to_str().ok()
     }
 
     /// Application data that was given with [`Server::data`](super::Server::data).
@@ -281,12 +304,20 @@ impl Context {
         self.connection().elicitation_complete(elicitation)
     }
 
+    /// Ends the stream that carries the answer of this request, so that the client comes back for it: for calls that
+    /// take longer than proxies are patient. Where clients cannot come back, nothing happens.
+    pub fn close_stream(&self) -> Sent {
+        let slot = self.0.slot;
+        self.link().with(|machine, now| machine.close_stream(now, slot))
+    }
+
     /// Sends a custom notification. `params` is an object.
     ///
     /// # Errors
     /// When the method belongs to the protocol, `params` is no object, or the connection has ended.
     pub fn notify(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        self.connection().notify(method, params)
+        let slot = Some(self.0.slot);
+        self.link().with(|machine, now| machine.notify(now, slot, method, params))
     }
 
     /// Tells every client of this server of a change that it asked to hear of.

@@ -23,11 +23,12 @@ use mcp_sansio::error::Error;
 use mcp_sansio::ids::{CallId, ReplySlot, SlotId};
 use mcp_sansio::json::Json;
 use mcp_sansio::machine::Now;
-use mcp_sansio::server::{Action, Reply, RequestFailure, Server as Machine};
+use mcp_sansio::server::{Reply, RequestFailure};
 
 use super::catalogue::Catalogue;
 use super::cell::Cancelled;
 use super::context::{Context, Inner};
+use super::machine::{Deed, Machine};
 use super::replay::Ending;
 use super::shared::Shared;
 use crate::report::{Outcome, Report};
@@ -46,8 +47,8 @@ pub(crate) struct Link {
 pub(super) struct State {
     pub(super) machine: Machine,
     pub(super) catalogue: Arc<Catalogue>,
-    /// Actions that were queued for an earlier catalogue, whose indices they carry.
-    backlog: VecDeque<(Arc<Catalogue>, Action)>,
+    /// Deeds that were queued for an earlier catalogue, whose indices they carry.
+    backlog: VecDeque<(Arc<Catalogue>, Deed)>,
     /// Handlers on tasks of their own.
     running: HashMap<SlotId, Weak<Inner>>,
     requests: HashMap<CallId, Waiter>,
@@ -94,6 +95,12 @@ impl Link {
         value
     }
 
+    /// Has the driver look again.
+    #[cfg(feature = "http")]
+    pub(super) fn wake(&self) {
+        self.driver.wake();
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         lock(&self.state).closed
     }
@@ -103,9 +110,9 @@ impl Link {
         let now = self.runtime.now();
         {
             let mut state = lock(&self.state);
-            while let Some(action) = state.machine.poll_action() {
+            while let Some(deed) = state.machine.poll_deed() {
                 let old = Arc::clone(&state.catalogue);
-                state.backlog.push_back((old, action));
+                state.backlog.push_back((old, deed));
             }
             state.catalogue = Arc::clone(catalogue);
             state.machine.replace_definition(now, Arc::clone(&catalogue.definition));
@@ -185,24 +192,24 @@ impl Link {
 /// What the driver takes in one go.
 pub(super) struct Batch {
     pub(super) catalogue: Arc<Catalogue>,
-    pub(super) actions: Vec<Action>,
+    pub(super) deeds: Vec<Deed>,
 }
 
 impl State {
-    /// Moves queued actions to `batch`, at most `most`. All of them belong to one catalogue.
+    /// Moves queued deeds to `batch`, at most `most`. All of them belong to one catalogue.
     pub(super) fn take(&mut self, batch: &mut Batch, most: usize) {
-        if let Some((catalogue, action)) = self.backlog.pop_front() {
+        if let Some((catalogue, deed)) = self.backlog.pop_front() {
             batch.catalogue = catalogue;
-            batch.actions.push(action);
+            batch.deeds.push(deed);
             return;
         }
         if !Arc::ptr_eq(&batch.catalogue, &self.catalogue) {
             batch.catalogue = Arc::clone(&self.catalogue);
         }
-        while batch.actions.len() < most
-            && let Some(action) = self.machine.poll_action()
+        while batch.deeds.len() < most
+            && let Some(deed) = self.machine.poll_deed()
         {
-            batch.actions.push(action);
+            batch.deeds.push(deed);
         }
     }
 }

@@ -22,17 +22,21 @@ mod cell;
 mod connection;
 mod context;
 mod error;
+#[cfg(feature = "http")]
+pub(crate) mod http;
 mod link;
+mod machine;
 mod replay;
 mod results;
 mod shared;
 mod side;
+mod worker;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use futures_io::{AsyncRead, AsyncWrite};
-use mcp_sansio::server::{BuildError, Closed, Definition, Event, Server as Machine};
+use mcp_sansio::server::{BuildError, Closed, Definition, Event, Server as StreamMachine};
 
 pub use self::arguments::{Args, Arguments, Derived, NoArguments, Plain};
 #[cfg(feature = "schema")]
@@ -44,12 +48,16 @@ pub use self::cell::Cancelled;
 pub use self::connection::Connection;
 pub use self::context::{Cancellation, Context, RequestError};
 pub use self::error::{HandlerError, Shown};
+#[cfg(feature = "http")]
+use self::http::HttpBuilder;
 use self::link::Link;
 pub use self::link::Request;
+use self::machine::Machine;
 pub use self::replay::PATIENCE;
 pub use self::results::{IntoCompletion, IntoContents, IntoPrompt, IntoToolResult, ReadRequest, Structured, Text};
 use self::shared::Shared;
 use self::side::ServerSide;
+use self::worker::Worker;
 use crate::driver::{Driver, StreamError};
 use crate::random::{self, NoRandomness};
 use crate::runtime::Runtime;
@@ -72,15 +80,24 @@ impl BuiltServer {
         Accept { server: self.clone(), runtime, trace: None }
     }
 
+    /// Prepares a service of HTTP. Each is an endpoint with sessions of its own.
+    #[cfg(feature = "http")]
+    pub fn http(&self, runtime: Arc<dyn Runtime>) -> HttpBuilder {
+        HttpBuilder::new(Arc::clone(&self.0), runtime)
+    }
+
     /// Tells every client of a change that it asked to hear of.
     pub fn publish(&self, event: &Event) {
         self.0.publish(event);
     }
 
-    /// The connections that are open.
+    /// The connections that are open: streams, and legacy sessions over HTTP.
     #[must_use]
     pub fn connections(&self) -> Vec<Connection> {
-        self.0.links().into_iter().map(Connection::new).collect()
+        let links = self.0.links().into_iter();
+        #[cfg(feature = "http")]
+        let links = links.chain(self.0.endpoints().into_iter().flat_map(|endpoint| endpoint.sessions()));
+        links.map(Connection::new).collect()
     }
 
     /// Replaces what the server offers, with its handlers and data; clients that asked to hear of it are told what
@@ -94,6 +111,10 @@ impl BuiltServer {
         *lock(&self.0.catalogue) = Arc::clone(&catalogue);
         for link in self.0.links() {
             link.replace(&catalogue);
+        }
+        #[cfg(feature = "http")]
+        for endpoint in self.0.endpoints() {
+            endpoint.replace(&catalogue);
         }
         Ok(())
     }
@@ -136,11 +157,16 @@ impl Accept {
     {
         let shared = self.server.0;
         let catalogue = Arc::clone(&lock(&shared.catalogue));
-        let machine = Machine::new(Arc::clone(&catalogue.definition), random::seed()?);
-        let link = Link::new(machine, Arc::clone(&catalogue), Arc::clone(&self.runtime), Arc::clone(&shared));
+        let machine = StreamMachine::new(Arc::clone(&catalogue.definition), random::seed()?);
+        let link = Link::new(
+            Machine::Stream(Box::new(machine)),
+            Arc::clone(&catalogue),
+            Arc::clone(&self.runtime),
+            Arc::clone(&shared),
+        );
         shared.add(&link);
         let connection = Connection::new(Arc::clone(&link));
-        let side = ServerSide::new(link, catalogue);
+        let side = ServerSide::new(Worker::new(link, catalogue));
         Ok((connection, Driver::new(side, self.runtime, reader, writer, self.trace.map(Tracer::new))))
     }
 }

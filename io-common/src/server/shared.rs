@@ -14,11 +14,20 @@ pub(crate) struct Shared {
     pub(super) hooks: Hooks,
     pub(super) always_spawn: bool,
     links: Mutex<Vec<Weak<Link>>>,
+    #[cfg(feature = "http")]
+    endpoints: Mutex<Vec<Weak<super::http::Endpoint>>>,
 }
 
 impl Shared {
     pub(super) fn new(catalogue: Arc<Catalogue>, hooks: Hooks, always_spawn: bool) -> Self {
-        Self { catalogue: Mutex::new(catalogue), hooks, always_spawn, links: Mutex::default() }
+        Self {
+            catalogue: Mutex::new(catalogue),
+            hooks,
+            always_spawn,
+            links: Mutex::default(),
+            #[cfg(feature = "http")]
+            endpoints: Mutex::default(),
+        }
     }
 
     pub(super) fn add(&self, link: &Arc<Link>) {
@@ -27,7 +36,19 @@ impl Shared {
         links.push(Arc::downgrade(link));
     }
 
-    /// The connections that are open.
+    #[cfg(feature = "http")]
+    pub(super) fn add_endpoint(&self, endpoint: &Arc<super::http::Endpoint>) {
+        let mut endpoints = lock(&self.endpoints);
+        endpoints.retain(|endpoint| endpoint.strong_count() > 0);
+        endpoints.push(Arc::downgrade(endpoint));
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn endpoints(&self) -> Vec<Arc<super::http::Endpoint>> {
+        lock(&self.endpoints).iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The streams that are open.
     pub(super) fn links(&self) -> Vec<Arc<Link>> {
         lock(&self.links).iter().filter_map(Weak::upgrade).filter(|link| !link.is_closed()).collect()
     }
@@ -36,6 +57,10 @@ impl Shared {
         for link in self.links() {
             // Whether this client wants to hear of it, and can, is its own affair.
             let _ = link.with(|machine, now| machine.publish(now, event));
+        }
+        #[cfg(feature = "http")]
+        for endpoint in self.endpoints() {
+            endpoint.publish(event);
         }
     }
 }

@@ -1,110 +1,34 @@
-//! The server's side of the driver loop: actions become handlers, handlers become replies.
+//! The server's side of the driver loop: bytes become frames of a machine, and what it asks for becomes work.
 
-use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::Waker;
 
 use mcp_sansio::error::Error;
-use mcp_sansio::ids::ReplySlot;
 use mcp_sansio::machine::{Input, Now, TimerKind};
-use mcp_sansio::server::{Action, Call, Closed, Invocation, Notified, Reply};
+use mcp_sansio::server::{Action, Closed};
 
-use super::catalogue::Catalogue;
-use super::cell::Cancelled;
-use super::connection::Connection;
-use super::context::Context;
-use super::link::{Batch, Link, SlotGuard, settle};
-use super::replay::{Probe, Run, Task};
+use super::machine::{Deed, Machine};
+use super::worker::Worker;
 use crate::driver::{Outbox, Side, Status};
-use crate::report::Report;
 use crate::trace::Tracer;
 
-/// The most actions that are taken in one go.
-const BATCH: usize = 128;
-
 pub(super) struct ServerSide {
-    link: Arc<Link>,
-    batch: Batch,
-    /// Replies of handlers that were ready at once.
-    replies: Vec<(ReplySlot, Reply)>,
-    probe: Probe,
+    worker: Worker,
     closed: Option<Closed>,
     failed: Option<Error>,
 }
 
 impl ServerSide {
-    pub(super) fn new(link: Arc<Link>, catalogue: Arc<Catalogue>) -> Self {
-        Self {
-            link,
-            batch: Batch { catalogue, actions: Vec::new() },
-            replies: Vec::new(),
-            probe: Probe::silent(),
-            closed: None,
-            failed: None,
-        }
+    pub(super) const fn new(worker: Worker) -> Self {
+        Self { worker, closed: None, failed: None }
     }
 
-    /// Answers what is ready and takes what is next, under one lock.
-    fn exchange(&mut self, now: Now) -> Vec<Action> {
-        let Self { link, batch, replies, .. } = self;
-        link.quietly(|state| {
-            for (slot, reply) in replies.drain(..) {
-                // A machine that has failed takes no answers.
-                let _ = state.machine.reply(now, slot, reply);
-            }
-            state.take(batch, BATCH);
-        });
-        std::mem::take(&mut batch.actions)
-    }
-
-    fn start(&mut self, invocation: Invocation, now: Now) {
-        let Invocation { slot, call, context, .. } = invocation;
-        let id = slot.id();
-        let shared = &self.link.shared;
-        if let (Some(first_time), Some(token)) = (&shared.hooks.first_time, context.state_token())
-            && !first_time(&token)
-        {
-            return self.replies.push((slot, Reply::StateUsed));
-        }
-        let tool = matches!(call, Call::Tool { .. });
-        let catalogue = Arc::clone(&self.batch.catalogue);
-        let cx = Context::new(context, id, tool, Arc::clone(&self.link), Arc::clone(&catalogue), now.mono);
-        shared.hooks.begun(&cx);
-        let guard = SlotGuard::new(Arc::clone(&self.link), slot);
-        let handler_cx = cx.clone();
-        let mut run = match Run::start(cx.clone(), move || catalogue.call(call, handler_cx)) {
-            Ok(run) => run,
-            Err(ending) => return guard.finish(&cx, ending),
-        };
-        if !shared.always_spawn
-            && let Poll::Ready(ending) = run.poll_inline(&mut self.probe)
-        {
-            // Without a reply, the guard abandons the request.
-            if let Some(reply) = settle(&cx, ending)
-                && let Some(slot) = guard.into_slot()
-            {
-                self.replies.push((slot, reply));
-            }
-            return;
-        }
-        self.link.add_running(id, cx.inner());
-        self.link.runtime.spawn(Box::pin(Task { run, guard: Some(guard) }));
-    }
-
-    fn notified(&self, notified: Notified) {
-        let method = match &notified {
-            Notified::Custom { method, .. } => method.clone(),
-            _ => "".into(),
-        };
-        let link = Arc::clone(&self.link);
-        let Some(work) = self.batch.catalogue.notified(notified, Connection::new(Arc::clone(&link))) else { return };
-        let work = async move {
-            if let Err(error) = work.await
-                && let (_, Some(error)) = error.into_object()
-            {
-                link.shared.hooks.report(&Report::NotificationFailed { method: &method, error: &*error });
-            }
-        };
-        self.link.runtime.spawn(Box::pin(work));
+    /// Uses the machine, which is one for streams here.
+    fn quietly<T>(&self, verb: impl FnOnce(&mut mcp_sansio::server::Server) -> T) -> Option<T> {
+        self.worker.link.quietly(|state| match &mut state.machine {
+            Machine::Stream(machine) => Some(verb(machine)),
+            #[cfg(feature = "http")]
+            _ => None,
+        })
     }
 
     fn act_on(&mut self, action: Action, now: Now, outbox: &mut Outbox, tracer: Option<&Tracer>) {
@@ -113,22 +37,14 @@ impl ServerSide {
         }
         match action {
             Action::Write(frame) => outbox.push(frame),
-            Action::Invoke(invocation) => self.start(*invocation, now),
-            Action::Cancelled { slot, reason } => {
-                // A machine that closes cancels what runs.
-                let why = if self.link.quietly(|state| state.machine.is_closed()) {
-                    Cancelled::Disconnected
-                } else {
-                    Cancelled::ByClient(reason.map(Arc::from))
-                };
-                self.link.cancel(slot, why);
-            }
-            Action::Notified(notified) => self.notified(notified),
-            Action::Answered { call, outcome } => self.link.answered(call, outcome),
-            Action::Diagnostic(diagnostic) => self.link.shared.hooks.report(&Report::Diagnostic(&diagnostic)),
+            Action::Invoke(invocation) => self.worker.invoke(*invocation, now),
+            Action::Cancelled { slot, reason } => self.worker.cancelled(slot, reason),
+            Action::Notified(notified) => self.worker.notified(notified),
+            Action::Answered { call, outcome } => self.worker.answered(call, outcome),
+            Action::Diagnostic(diagnostic) => self.worker.diagnostic(&diagnostic),
             Action::Closed(why) => {
                 self.closed = Some(why);
-                self.link.end();
+                self.worker.link.end();
             }
             // An action of a newer core has no meaning here.
             _ => {}
@@ -142,50 +58,55 @@ impl Side for ServerSide {
     const HEARS_LAST_WORDS: bool = false;
 
     fn register(&self, waker: &Waker) {
-        self.link.register(waker);
+        self.worker.link.register(waker);
     }
 
     fn status(&self) -> Status {
-        self.link.quietly(|state| Status {
-            wants_input: state.machine.wants_input(),
+        let status = self.quietly(|machine| Status {
+            wants_input: machine.wants_input(),
             // Queued actions are done in any case.
-            deadline: state.machine.poll_timeout().filter(|(_, kind)| *kind != TimerKind::Actions).map(|(at, _)| at),
-        })
+            deadline: machine.poll_timeout().filter(|(_, kind)| *kind != TimerKind::Actions).map(|(at, _)| at),
+        });
+        status.unwrap_or(Status { wants_input: false, deadline: None })
     }
 
     fn handle(&mut self, now: Now, input: Input) {
-        if let Err(error) = self.link.quietly(|state| state.machine.handle(now, input)) {
+        if let Some(Err(error)) = self.quietly(|machine| machine.handle(now, input)) {
             self.failed.get_or_insert(error);
         }
     }
 
     fn timeout(&mut self, now: Now) {
-        self.link.quietly(|state| state.machine.handle_timeout(now));
+        self.quietly(|machine| machine.handle_timeout(now));
     }
 
     fn act(&mut self, now: Now, outbox: &mut Outbox, tracer: Option<&Tracer>) -> bool {
         let mut acted = false;
         loop {
-            let mut actions = self.exchange(now);
-            if actions.is_empty() {
+            let mut deeds = self.worker.take(now);
+            if deeds.is_empty() {
                 return acted;
             }
             acted = true;
-            for action in actions.drain(..) {
-                self.act_on(action, now, outbox, tracer);
+            for deed in deeds.drain(..) {
+                match deed {
+                    Deed::Stream(action) => self.act_on(action, now, outbox, tracer),
+                    #[cfg(feature = "http")]
+                    Deed::Http(_) => {}
+                }
             }
-            self.batch.actions = actions;
+            self.worker.give_back(deeds);
         }
     }
 
     fn close(&mut self, now: Now) {
-        self.link.quietly(|state| state.machine.close(now));
+        self.quietly(|machine| machine.close(now));
     }
 
     fn closed(&mut self) -> Option<Closed> {
         let closed = self.closed.take().or_else(|| self.failed.take().map(Closed::Failed));
         if closed.is_some() {
-            self.link.end();
+            self.worker.link.end();
         }
         closed
     }
@@ -194,6 +115,6 @@ impl Side for ServerSide {
 impl Drop for ServerSide {
     fn drop(&mut self) {
         // A driver that is dropped ends its connection.
-        self.link.end();
+        self.worker.link.end();
     }
 }

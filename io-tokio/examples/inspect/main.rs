@@ -1,6 +1,8 @@
-//! Looks into any server that speaks over stdio.
+//! Looks into any server that speaks over stdio or HTTP.
 //!
 //! `cargo run --release --example inspect -- npx -y @modelcontextprotocol/server-everything`
+//!
+//! `cargo run --release --example inspect -- --header 'Authorization: Bearer secret' http://127.0.0.1:8000/mcp`
 
 mod options;
 mod render;
@@ -13,10 +15,11 @@ use std::time::Duration;
 
 use mcp_sansio_tokio::client::{Client, ClientBuilder, ClientError};
 use mcp_sansio_tokio::core::client::{Connect, Timeouts};
+use mcp_sansio_tokio::http::client::Endpoint;
 use mcp_sansio_tokio::model::ElicitResult;
-use mcp_sansio_tokio::{Command, CommandError, Trace};
+use mcp_sansio_tokio::{Command, CommandError, Trace, connect_endpoint};
 
-use self::options::{Job, Options, Wish};
+use self::options::{Job, Options, Target, Wish};
 
 /// How long a server may take to show that it is modern.
 const PROBE: Duration = Duration::from_secs(5);
@@ -57,20 +60,41 @@ async fn main() -> ExitCode {
         Some(Failure::Usage(text)) => (2, format!("{text}\nTry `inspect --help`.")),
         Some(Failure::Connect(text)) => (3, text),
     };
-    eprintln!("inspect: {text}");
+    eprintln!("inspect: {}", render::harmless(&text));
     ExitCode::from(code)
 }
 
 async fn run(options: Options) -> Result<(), Failure> {
-    let (command, stderr) = Command::new(&options.program).args(&options.args).capture_stderr();
-    let command = if options.trace { command.stderr_lines(|line| eprintln!("server: {line}")) } else { command };
-    let client = command.connect(client(&options)).await.map_err(|error| no_connection(&error))?;
-    let outcome = job(&client, &options).await;
+    match &options.target {
+        Target::Command { program, args } => {
+            let (command, stderr) = Command::new(program).args(args).capture_stderr();
+            let command = if options.trace {
+                command.stderr_lines(|line| eprintln!("server: {}", render::harmless(line)))
+            } else {
+                command
+            };
+            let client = command.connect(client(&options)).await.map_err(|error| no_connection(&error))?;
+            let outcome = work(&client, &options).await;
+            if outcome.is_err() && !options.trace {
+                tell_stderr(&stderr.text());
+            }
+            outcome
+        }
+        Target::Url { url, headers } => {
+            let mut endpoint = Endpoint::new(url).map_err(|error| Failure::Usage(error.to_string()))?;
+            for (name, value) in headers {
+                endpoint = endpoint.header(name, value.clone()).map_err(|error| Failure::Usage(error.to_string()))?;
+            }
+            let client = connect_endpoint(client(&options), endpoint).await;
+            work(&client.map_err(|error| Failure::Connect(error.to_string()))?, &options).await
+        }
+    }
+}
+
+async fn work(client: &Client, options: &Options) -> Result<(), Failure> {
+    let outcome = job(client, options).await;
     client.close();
     client.ended().await;
-    if outcome.is_err() && !options.trace {
-        tell_stderr(&stderr.text());
-    }
     outcome
 }
 
@@ -81,14 +105,14 @@ fn client(options: &Options) -> ClientBuilder {
     }
     if let Some(answer) = options.answer.clone() {
         client = client.on_form(move |form, _| {
-            eprintln!("the server asks: {}", form.message);
+            eprintln!("the server asks: {}", render::harmless(&form.message));
             std::future::ready(ElicitResult::accept(answer.clone()))
         });
     }
     if options.trace {
         client = client.trace(Arc::new(|trace| match trace {
             Trace::Sent(frame) => eprintln!("→ {}", String::from_utf8_lossy(frame)),
-            Trace::Received(frame) => eprintln!("← {}", String::from_utf8_lossy(frame)),
+            Trace::Received(frame) => eprintln!("← {}", render::harmless(&String::from_utf8_lossy(frame))),
             _ => {}
         }));
     }
@@ -107,7 +131,7 @@ fn tell_stderr(text: &str) {
     const LINES: usize = 20;
     let lines: Vec<&str> = text.lines().collect();
     for line in &lines[lines.len().saturating_sub(LINES)..] {
-        eprintln!("server: {line}");
+        eprintln!("server: {}", render::harmless(line));
     }
 }
 
@@ -118,7 +142,7 @@ async fn job(client: &Client, options: &Options) -> Result<(), Failure> {
             let progress = std::io::stderr().is_terminal();
             let call = client.call_tool(name, arguments.clone()).progress(move |report| {
                 if progress {
-                    eprintln!("progress: {}", render::progress(&report));
+                    eprintln!("progress: {}", render::harmless(&render::progress(&report)));
                 }
             });
             let result = call.await?;
@@ -170,7 +194,7 @@ fn show<T: serde::Serialize>(json: bool, value: &T, text: impl FnOnce() -> Strin
 
 fn print(text: &str) {
     // Whoever pipes us into `head` need not hear of it.
-    let _ = writeln!(std::io::stdout(), "{text}");
+    let _ = writeln!(std::io::stdout(), "{}", render::harmless(text));
 }
 
 /// How the era is found, from the options.

@@ -8,8 +8,9 @@ use mcp_sansio_tokio::json::Json;
 
 pub(crate) const HELP: &str = "
 Usage: inspect [OPTIONS] [--] COMMAND [ARGS…]
+       inspect [OPTIONS] URL
 
-Starts a server, connects to it over stdio, and shows what it offers.
+Starts a server and connects to it over stdio, or connects to the one at a URL, and shows what it offers.
 
 What to do (by default: show everything):
   --call NAME JSON     call a tool with arguments (an object)
@@ -20,6 +21,8 @@ How to connect:
   --modern             the modern era, or nothing
   --legacy             the legacy era, without a probe
                        (by default: the modern era if the server speaks it)
+  --header 'NAME: VALUE'
+                       send this header with every request to a URL; may stand more than once
   --timeout SECONDS    the longest silence of the server, 60 by default
 
 Output:
@@ -38,9 +41,13 @@ pub(crate) enum Wish {
     Run(Options),
 }
 
+pub(crate) enum Target {
+    Command { program: OsString, args: Vec<OsString> },
+    Url { url: String, headers: Vec<(String, String)> },
+}
+
 pub(crate) struct Options {
-    pub(crate) program: OsString,
-    pub(crate) args: Vec<OsString>,
+    pub(crate) target: Target,
     pub(crate) job: Job,
     pub(crate) mode: Connect,
     pub(crate) json: bool,
@@ -60,7 +67,7 @@ pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<Wish, String>
     let mut args = args.peekable();
     let mut job = None;
     let (mut legacy, mut modern, mut json, mut trace, mut answer) = (false, false, false, false, None);
-    let mut timeout = None;
+    let (mut timeout, mut headers) = (None, Vec::new());
     // Our own options end at the first word that is none: what follows is the server's.
     while let Some(option) = args.next_if(|arg| arg.to_string_lossy().starts_with('-')) {
         let mut value = |what: &str| text(args.next(), &option, what);
@@ -87,6 +94,12 @@ pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<Wish, String>
                 answer = Some(object(&value("JSON")?, "--answer")?);
                 continue;
             }
+            "--header" => {
+                let line = value("NAME: VALUE")?;
+                let (name, value) = line.split_once(':').ok_or("--header needs a name, a colon and a value")?;
+                headers.push((name.trim().to_owned(), value.trim().to_owned()));
+                continue;
+            }
             "--timeout" => {
                 let seconds = value("SECONDS")?.parse().map_err(|_| "--timeout needs a number of seconds")?;
                 timeout = Some(Duration::from_secs(seconds));
@@ -102,9 +115,20 @@ pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<Wish, String>
         }
     }
     let mode = super::mode(legacy, modern).ok_or("--legacy and --modern exclude each other")?;
-    let program = args.next().ok_or("which server? A command is missing")?;
+    let first = args.next().ok_or("which server? A command or a URL is missing")?;
+    let target = target(first, args.collect(), headers)?;
     let job = job.unwrap_or(Job::Overview);
-    Ok(Wish::Run(Options { program, args: args.collect(), job, mode, json, trace, answer, timeout }))
+    Ok(Wish::Run(Options { target, job, mode, json, trace, answer, timeout }))
+}
+
+fn target(first: OsString, args: Vec<OsString>, headers: Vec<(String, String)>) -> Result<Target, String> {
+    let url = first.to_str().filter(|word| word.starts_with("http://") || word.starts_with("https://"));
+    match url {
+        Some(url) if args.is_empty() => Ok(Target::Url { url: url.to_owned(), headers }),
+        Some(_) => Err("nothing may follow the URL: options stand before it".into()),
+        None if headers.is_empty() => Ok(Target::Command { program: first, args }),
+        None => Err("--header goes with a URL only".into()),
+    }
 }
 
 fn text(value: Option<OsString>, option: &OsString, what: &str) -> Result<String, String> {

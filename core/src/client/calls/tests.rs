@@ -18,6 +18,8 @@ fn call(idle: Option<u64>, hard: Option<u64>) -> Call {
         rounds: 0,
         silent_rounds: 0,
         reissued: false,
+        renewed: false,
+        refreshed: false,
         idle: idle.map(Duration::from_nanos),
         idle_at: idle.map(Mono::from_nanos),
         hard: hard.map_or(Hard::Off, |at| Hard::Until(Mono::from_nanos(at))),

@@ -106,6 +106,12 @@ impl Intake {
         Ok(())
     }
 
+    /// The body has broken off, or takes longer than the transport waits: the answer, where one can still be given.
+    #[must_use]
+    pub fn give_up(self) -> Response {
+        Response::refused_head(408, "the body did not come in time")
+    }
+
     /// The body is complete: who serves it? Every call needs a seed of its own.
     #[must_use]
     pub fn finish(self, service: &Service, now: Now, seed: Seed) -> Routed {

@@ -9,8 +9,9 @@
 //! | 403 | an origin, a host or an owner that is not welcome |
 //! | 404 | an unknown session (legacy), an unknown method (modern) |
 //! | 405 | a method that the endpoint does not have |
+//! | 408 | a body that does not come |
 //! | 406, 413, 415 | a client that cannot read answers, a body that is too long, or is no JSON |
-//! | 503 | no room for another session or listen stream |
+//! | 503 | no room for another session or listen stream; a server that ends |
 
 use bytes::Bytes;
 
@@ -101,6 +102,13 @@ impl Response {
     #[must_use]
     pub fn diagnostic(&self) -> Option<&Diagnostic> {
         self.diagnostic.as_deref()
+    }
+
+    /// The answer to a request whose machine has ended without one: the server stops, or the session was closed.
+    #[must_use]
+    #[cold]
+    pub fn gone() -> Self {
+        Self::refused_head(503, "the server has ended before it could answer")
     }
 
     const fn new(status: u16, kind: Kind, body: Body) -> Self {

@@ -418,6 +418,8 @@ const fn error_name(error: &CallError) -> &'static str {
         CallError::RoundsExceeded { .. } => "rounds_exceeded",
         CallError::BoundExceeded { .. } => "bound_exceeded",
         CallError::Incompatible { .. } => "incompatible",
+        CallError::Exchange(_) => "exchange",
+        CallError::Mirror(_) => "mirror",
         CallError::NotInVersion { .. } => "not_in_version",
         CallError::CapabilityMissing { .. } => "capability_missing",
     }

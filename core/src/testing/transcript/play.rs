@@ -360,6 +360,8 @@ const fn kind(diagnostic: &Diagnostic) -> &'static str {
         DiagnosticKind::Output => "output",
         DiagnosticKind::Muted => "muted",
         DiagnosticKind::Advice => "advice",
+        DiagnosticKind::Exchange => "exchange",
+        DiagnosticKind::ToolDropped => "tool_dropped",
     }
 }
 
@@ -373,5 +375,8 @@ const fn timer(kind: TimerKind) -> &'static str {
         TimerKind::Backoff => "backoff",
         TimerKind::Invocation => "invocation",
         TimerKind::Drain => "drain",
+        TimerKind::Stream => "stream",
+        TimerKind::KeepAlive => "keep_alive",
+        TimerKind::Idle => "idle",
     }
 }

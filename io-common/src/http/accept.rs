@@ -1,0 +1,274 @@
+//! The connections of a server that runs alone: how many, how long, and how they end.
+//!
+//! | against | bound | by default |
+//! |---|---|---|
+//! | too many connections | [`Bounds::connections`]; further ones wait to be accepted | 4,096 |
+//! | slow heads (slow-loris), idle connections | [`Bounds::head_time`] | 30 s |
+//! | floods of headers | [`Bounds::headers`], [`Bounds::head_bytes`] | 100, 32 KiB |
+//! | slow bodies | [`Bounds::body_time`] | 60 s |
+//! | peers that take nothing | [`Bounds::write_time`] | 30 s |
+//! | a shutdown that takes too long | [`Bounds::drain_time`] | 10 s |
+//!
+//! How large a body may be, how many streams and sessions there are, and who may ask at all are the protocol's
+//! affairs, and bounded in the core.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::rt::{Read, Write};
+use hyper::server::conn::http1;
+use tower_service::Service;
+
+use super::io::{Impatient, Timers};
+use super::signal::{Signal, Stage, Watch};
+use crate::runtime::{BoxFuture, Runtime};
+
+/// How long a listener waits after an error.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What connections may cost. See the [module](self) for what each is against.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Bounds {
+    /// Connections at a time. Each may hold some buffers; streams that wait for news are connections too.
+    pub connections: usize,
+    /// From the first byte that is awaited to the end of the head, idle time between requests included.
+    pub head_time: Duration,
+    /// Headers of a request.
+    pub headers: usize,
+    /// Bytes of the head of a request.
+    pub head_bytes: usize,
+    /// From the end of the head to the end of the body.
+    pub body_time: Duration,
+    /// How long a peer may take nothing of what is written to it.
+    pub write_time: Duration,
+    /// How long a graceful shutdown waits for what has begun.
+    pub drain_time: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections: 4_096,
+            head_time: Duration::from_secs(30),
+            headers: 100,
+            head_bytes: 32 << 10,
+            body_time: Duration::from_secs(60),
+            write_time: Duration::from_secs(30),
+            drain_time: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The connections of one listener. Dropping it ends them all.
+pub struct Connections {
+    shared: Arc<Shared>,
+    builder: http1::Builder,
+}
+
+struct Shared {
+    runtime: Arc<dyn Runtime>,
+    bounds: Bounds,
+    signal: Arc<Signal>,
+    open: AtomicUsize,
+    /// Woken when a connection ends.
+    fewer: AtomicWaker,
+}
+
+impl Connections {
+    /// None yet.
+    #[must_use]
+    pub fn new(runtime: Arc<dyn Runtime>, bounds: Bounds) -> Self {
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(Timers(Arc::clone(&runtime)))
+            .header_read_timeout(bounds.head_time)
+            .max_headers(bounds.headers)
+            .max_header_size(bounds.head_bytes)
+            .pipeline_flush(true);
+        let shared =
+            Shared { runtime, bounds, signal: Arc::default(), open: AtomicUsize::new(0), fewer: AtomicWaker::new() };
+        Self { shared: Arc::new(shared), builder }
+    }
+
+    /// How many are open.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.shared.open.load(Ordering::Acquire)
+    }
+
+    /// Serves every connection that `accept` gives, until `shutdown` is ready; then `finish` is called, and open
+    /// connections have [`Bounds::drain_time`] to finish what has begun. `accept` is dropped before that, and the
+    /// listener with it, if it holds one. Dropping the future ends everything at once.
+    ///
+    /// An error of `accept` is waited out: it may be that too many files are open.
+    pub async fn accept_all<I, S, B>(
+        self,
+        service: S,
+        mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<I>>,
+        shutdown: impl Future<Output = ()>,
+        finish: impl FnOnce(),
+    ) where
+        I: Read + Write + Unpin + Send + 'static,
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let mut shutdown = std::pin::pin!(shutdown);
+        let mut pause: Option<BoxFuture<'static, ()>> = None;
+        std::future::poll_fn(|cx| {
+            loop {
+                if shutdown.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(());
+                }
+                if let Some(waiting) = &mut pause {
+                    ready!(waiting.as_mut().poll(cx));
+                    pause = None;
+                }
+                self.shared.fewer.register(cx.waker());
+                if self.open() >= self.shared.bounds.connections {
+                    return Poll::Pending;
+                }
+                match ready!(accept(cx)) {
+                    Ok(stream) => self.serve(stream, service.clone()),
+                    Err(_) => pause = Some(self.shared.runtime.sleep(ACCEPT_PAUSE)),
+                }
+            }
+        })
+        .await;
+        // Whoever waits to be accepted need not.
+        drop(accept);
+        finish();
+        self.shut_down().await;
+    }
+
+    /// Serves the client at the other end of a stream, on a task of its own.
+    pub fn serve<I, S, B>(&self, stream: I, service: S)
+    where
+        I: Read + Write + Unpin + Send + 'static,
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let shared = &self.shared;
+        let stream = Impatient::new(stream, Arc::clone(&shared.runtime), shared.bounds.write_time);
+        let called = Arc::new(AtomicBool::new(false));
+        let inner = self.builder.serve_connection(stream, Called { service, called: Arc::clone(&called) });
+        shared.open.fetch_add(1, Ordering::AcqRel);
+        let place = Place(Arc::clone(shared));
+        let connection = Connection { inner, watch: shared.signal.watch(), called, finishing: false, _place: place };
+        shared.runtime.spawn(Box::pin(connection));
+    }
+
+    /// Lets open connections finish what has begun, for [`Bounds::drain_time`] at most, and ends them. Nothing may
+    /// be accepted any more.
+    pub async fn shut_down(self) {
+        let shared = Arc::clone(&self.shared);
+        shared.signal.raise(Stage::Finishing);
+        let patience = shared.runtime.sleep(shared.bounds.drain_time);
+        let finished = std::pin::pin!(std::future::poll_fn(|cx| {
+            shared.fewer.register(cx.waker());
+            if self.open() == 0 { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        futures_util::future::select(finished, patience).await;
+    }
+}
+
+impl Drop for Connections {
+    fn drop(&mut self) {
+        self.shared.signal.raise(Stage::Stopped);
+    }
+}
+
+impl std::fmt::Debug for Connections {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connections").field("open", &self.open()).finish_non_exhaustive()
+    }
+}
+
+/// A connection that counts.
+struct Place(Arc<Shared>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::AcqRel);
+        self.0.fewer.wake();
+    }
+}
+
+/// A service of tower as one of hyper.
+struct Called<S> {
+    service: S,
+    /// Whether it ever was.
+    called: Arc<AtomicBool>,
+}
+
+impl<S, R> hyper::service::Service<R> for Called<S>
+where
+    S: Service<R> + Clone,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn call(&self, request: R) -> S::Future {
+        self.called.store(true, Ordering::Relaxed);
+        // Ours are always ready; hyper asks nobody.
+        self.service.clone().call(request)
+    }
+}
+
+/// One connection, until it ends or is told to.
+struct Connection<I, S, B>
+where
+    S: hyper::service::HttpService<Incoming, ResBody = B>,
+{
+    inner: http1::Connection<I, S>,
+    watch: Watch,
+    called: Arc<AtomicBool>,
+    finishing: bool,
+    _place: Place,
+}
+
+impl<I, S, B> Future for Connection<I, S, B>
+where
+    I: Read + Write + Unpin,
+    S: hyper::service::HttpService<Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    B: Body + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+    http1::Connection<I, S>: Future<Output = hyper::Result<()>> + Unpin,
+{
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        match this.watch.poll(cx) {
+            Stage::Running => {}
+            Stage::Finishing if this.finishing => {}
+            // hyper waits for the first request of a connection even then.
+            Stage::Finishing if !this.called.load(Ordering::Relaxed) => return Poll::Ready(()),
+            Stage::Finishing => {
+                this.finishing = true;
+                Pin::new(&mut this.inner).graceful_shutdown();
+            }
+            Stage::Stopped => return Poll::Ready(()),
+        }
+        // A connection that fails is no matter for the others.
+        Pin::new(&mut this.inner).poll(cx).map(drop)
+    }
+}

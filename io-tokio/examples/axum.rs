@@ -1,0 +1,64 @@
+//! A server beside other routes of an axum application, behind a check of bearer tokens:
+//! `cargo run --example axum -- 127.0.0.1:8000`
+//!
+//! ```text
+//! curl http://127.0.0.1:8000/health
+//! cargo run --example inspect -- --header 'Authorization: Bearer ada-secret' --call whoami '{}' http://127.0.0.1:8000/mcp
+//! ```
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use mcp_sansio_tokio::TokioRuntime;
+use mcp_sansio_tokio::http::Principal;
+use mcp_sansio_tokio::model::Tool;
+use mcp_sansio_tokio::server::{Context, NoArguments, Server};
+
+/// Whose token it is. A real application asks its authorization server.
+fn owner(token: &str) -> Option<&'static str> {
+    match token {
+        "ada-secret" => Some("ada"),
+        "bob-secret" => Some("bob"),
+        _ => None,
+    }
+}
+
+/// Lets requests through that bring a token, and says who they come from.
+async fn check(mut request: Request, next: Next) -> Response {
+    let header = request.headers().get("authorization").and_then(|value| value.to_str().ok());
+    match header.and_then(|value| value.strip_prefix("Bearer ")).and_then(owner) {
+        Some(name) => {
+            request.extensions_mut().insert(Principal::new(name));
+            next.run(request).await
+        }
+        None => (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")], "a token is needed\n").into_response(),
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8000".into());
+    let server = Server::new("whoami", "1.0.0")
+        .tool(
+            Tool::new("whoami").description("Says who you are").read_only(),
+            |_: NoArguments, cx: Context| async move { format!("You are {}.", cx.principal().unwrap_or("nobody")) },
+        )
+        .build()?;
+    let service = server.http(TokioRuntime::current()).build()?;
+    let application = Router::new()
+        .route_service("/mcp", service.clone())
+        .layer(middleware::from_fn(check))
+        .route("/health", get(|| async { "well\n" }));
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    eprintln!("listening at http://{}/mcp", listener.local_addr()?);
+    let stop = async move {
+        // Without a handler for the signal there is nothing to wait for.
+        let _ = tokio::signal::ctrl_c().await;
+        service.shut_down();
+    };
+    axum::serve(listener, application).with_graceful_shutdown(stop).await?;
+    Ok(())
+}
