@@ -8,6 +8,7 @@
 //! | `requirements` | which rows of the specification are proved, by which tests |
 //! | `licences` | whether every dependency may be used and comes from the registry |
 //! | `peers` | nothing: it installs what the interop tests drive |
+//! | `conformance` | whether the official suite passes, but for what is known |
 //! | `fuzz` | how long each fuzz target ran |
 //! | `bench` | nothing: it starts the benchmark package |
 //!
@@ -16,6 +17,7 @@
 
 mod bench;
 mod cli;
+mod conformance;
 mod fuzz;
 mod licences;
 mod peers;
@@ -68,6 +70,12 @@ const COMMANDS: &[Command] = &[
         run: licences::run,
     },
     Command { name: "peers", summary: "install what the interop tests drive", help: peers::HELP, run: peers::run },
+    Command {
+        name: "conformance",
+        summary: "run the official conformance suite",
+        help: conformance::HELP,
+        run: conformance::run,
+    },
     Command { name: "fuzz", summary: "run the fuzz targets and keep the ledger", help: fuzz::HELP, run: fuzz::run },
     Command { name: "bench", summary: "run the benchmarks", help: bench::HELP, run: bench::run },
 ];

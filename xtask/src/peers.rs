@@ -3,6 +3,7 @@
 //! ```text
 //! tests/interop/node      package.json, package-lock.json, *.mjs   --copied-->  .cache/node   + npm ci
 //! tests/interop/python    requirements.txt                                      .cache/venv   + pip install
+//! conformance/suite       the same, for `cargo xtask conformance`  --copied-->  .cache/conformance
 //! ```
 //!
 //! The tests are told the cache by `MCP_INTEROP_CACHE`. An installation is kept until its lock file changes. A missing
@@ -10,7 +11,7 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::{Args, Error};
 use crate::process::Run;
@@ -80,18 +81,31 @@ pub(crate) fn install(workspace: &Workspace) -> Result<(), Error> {
 }
 
 fn install_node(workspace: &Workspace) -> Result<(), Error> {
+    install_packages(workspace, NODE, "node", &[]).map(drop)
+}
+
+/// Installs the npm packages that the lock file in `from` names, into a folder of the cache, and answers which. Scripts
+/// resolve packages from where they stand, so all that stands in `from` is copied beside them.
+pub(crate) fn install_packages(
+    workspace: &Workspace,
+    from: &str,
+    folder: &str,
+    options: &[&str],
+) -> Result<PathBuf, Error> {
     require(workspace, &NODE_TOOL)?;
-    let home = workspace.path(CACHE).join("node");
-    // Scripts resolve packages from where they stand, so they stand beside the packages.
-    copy(&workspace.path(NODE), &home)?;
-    let lock = workspace.read(&format!("{NODE}/package-lock.json"))?;
+    let home = workspace.path(CACHE).join(folder);
+    copy(&workspace.path(from), &home)?;
+    // Other options install other packages.
+    let lock = workspace.read(&format!("{from}/package-lock.json"))? + &options.join(" ");
     if is_current(&home, &lock) {
-        println!("  node peers are installed");
-        return Ok(());
+        println!("  the packages of {from} are installed");
+        return Ok(home);
     }
     require(workspace, &NPM)?;
-    Run::new(workspace, "npm").args(["ci", "--no-audit", "--no-fund", "--prefix"]).args([&home]).go()?;
-    stamp(&home, &lock)
+    let npm = Run::new(workspace, "npm").args(["ci", "--no-audit", "--no-fund"]);
+    npm.args(options).args(["--prefix"]).args([&home]).go()?;
+    stamp(&home, &lock)?;
+    Ok(home)
 }
 
 fn install_python(workspace: &Workspace) -> Result<(), Error> {

@@ -9,7 +9,7 @@ use crate::cli::{Args, Error};
 use crate::process::{Run, published};
 use crate::report::{Outcome, Tally, table};
 use crate::workspace::Workspace;
-use crate::{licences, peers, purity, requirements, words};
+use crate::{conformance, licences, peers, purity, requirements, words};
 
 pub(crate) const HELP: &str = "
 cargo xtask test [--list] [--only STEP]
@@ -24,7 +24,7 @@ What the tests need (packages of npm and PyPI) is installed below .cache in the 
 const FUZZ: &str = "fuzz/Cargo.toml";
 /// One choice of packages and features for all that is built and run, so that nothing is compiled twice. The fuzz
 /// targets replay their corpora in a step of their own.
-const EVERYTHING: &[&str] = &["--workspace", "--exclude", "mcp-sansio-fuzz", "--all-features"];
+pub(crate) const EVERYTHING: &[&str] = &["--workspace", "--exclude", "mcp-sansio-fuzz", "--all-features"];
 
 /// One step: what it is for, when it is there, and how it runs. It may count tests; otherwise it counts as one.
 struct Step {
@@ -54,7 +54,7 @@ const STEPS: &[Step] = &[
         name: "requirements",
         purpose: "the map from the specification to tests leads somewhere",
         subject: always,
-        run: |workspace, _| requirements::check(workspace, false, false),
+        run: |workspace, _| requirements::check(workspace, true, false),
     },
     Step {
         name: "licences",
@@ -122,6 +122,12 @@ const STEPS: &[Step] = &[
         purpose: "servers and clients work with the SDKs of others, in both roles and eras",
         subject: has_interop,
         run: interop,
+    },
+    Step {
+        name: "conformance",
+        purpose: "the official suite passes in both roles, but for what the baseline names",
+        subject: |workspace| workspace.has(conformance::SUITE),
+        run: conformance::check,
     },
 ];
 

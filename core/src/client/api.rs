@@ -421,7 +421,8 @@ pub enum OutputProblem {
 /// How far a call has got.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// So far; each report exceeds the one before.
+    /// So far; each report exceeds the one before, until the call is sent again: for the next round of input, the
+    /// next page, or another revision.
     pub progress: f64,
     /// In all, if known.
     pub total: Option<f64>,

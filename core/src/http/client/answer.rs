@@ -56,6 +56,7 @@ impl Http {
             Verdict::Events => {
                 if let Kind::Listen(resume) = &mut exchange.kind {
                     resume.opened = Some(now.mono);
+                    resume.exists = true;
                     self.timers.clear(fetch);
                 }
                 let decoder = Box::new(Decoder::new(limit));
@@ -140,8 +141,9 @@ impl Http {
                 self.forget_wire(&exchange);
                 core.session_gone(now, wire, current);
             }
-            Kind::Listen(_) => {
-                if current {
+            // Where there never was such a stream, 404 says just that.
+            Kind::Listen(resume) => {
+                if current && resume.exists {
                     core.renew(now);
                 }
             }
