@@ -106,6 +106,12 @@ impl Wire {
         !self.more().await && self.buffer.is_empty()
     }
 
+    /// Whether nothing has come that was not read.
+    pub(crate) fn is_silent(&self) -> bool {
+        let mut byte = [0];
+        self.buffer.is_empty() && self.stream.try_read(&mut byte).is_err()
+    }
+
     async fn line(&mut self) -> Option<String> {
         loop {
             if let Some(at) = self.buffer.iter().position(|byte| *byte == b'\n') {
