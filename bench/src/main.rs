@@ -83,9 +83,11 @@ fn main() {
     let cores = os::cores();
     let mut tables = vec![in_process(&options)];
     if options.profile.is_none() {
+        tables.push(threads(&options));
         tables.push(over_stdio(&options));
         tables.push(over_http(&options));
         tables.push(in_memory(&options));
+        tables.push(http_memory(&options));
     }
     tables.retain(|table| !table.is_empty());
     let missed: Vec<String> = tables.iter().flat_map(Table::missed).collect();
@@ -135,6 +137,7 @@ fn in_process(options: &Options) -> Table {
         run(options, &mut table, &format!("server: catalogue, {}", era.name()), || server::catalogues(*era));
         run(options, &mut table, &format!("client: tools/call, {}", era.name()), || client::calls(*era));
     }
+    run(options, &mut table, "http exchange: tools/call, modern", http::exchange::calls);
     table
 }
 
@@ -164,6 +167,20 @@ fn over_http(options: &Options) -> Table {
         the floor. A legacy call belongs to a session, of which each connection has one.";
     let mut table = Table::new("Over HTTP", about, served::COLUMNS);
     http::measure(options.served, &options.only, &mut table);
+    table
+}
+
+fn threads(options: &Options) -> Table {
+    let about = "Threads that serve modern exchanges in process, each its own, on one definition that they share.";
+    let mut table = Table::new("Threads", about, &["exchanges/s", "× one thread"]);
+    http::exchange::threads(options.effort.repetitions, &options.only, &mut table);
+    table
+}
+
+fn http_memory(options: &Options) -> Table {
+    let about = "What a server over HTTP holds for each, by its anonymous memory before and after there are many.";
+    let mut table = Table::new("Memory over HTTP", about, http::MEMORY_COLUMNS);
+    http::measure_memory(&options.only, &mut table);
     table
 }
 

@@ -17,7 +17,10 @@ use self::web::{Running, Wire, start, start_with};
 
 fn server() -> BuiltServer {
     Server::new("s", "1")
-        .tool(Tool::new("echo"), |args: Value, _: Context| async move { args["text"].as_str().unwrap_or("").to_owned() })
+        .tool(
+            Tool::new("echo"),
+            |args: Value, _: Context| async move { args["text"].as_str().unwrap_or("").to_owned() },
+        )
         .tool(Tool::new("large"), |_: NoArguments, _: Context| async { "x".repeat(3 << 20) })
         .build()
         .unwrap()
@@ -119,8 +122,10 @@ async fn a_flood_of_headers_is_refused() {
     for headers in [many, long] {
         let mut wire = running.open().await;
         wire.write(format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n")).await;
-        assert_eq!(wire.answer().await.head.status, 431);
-        assert!(wire.ends().await);
+        // What we had not read of it when we closed may have taken the answer away.
+        let head = wire.head().await;
+        assert!(head.as_ref().is_none_or(|head| head.status == 431), "{head:?}");
+        assert!(head.is_none() || wire.ends().await);
     }
     // One that never ends is cut, whether it reads our answer or not.
     let mut endless = running.open().await;
@@ -158,9 +163,10 @@ async fn a_client_that_reads_nothing_is_left() {
         deaf.modern(id, "tools/call", json!({"name": "large", "arguments": {}})).await;
     }
     is_served(&running).await;
-    let begun = tokio::time::Instant::now();
-    running.until_alone().await;
-    assert!(begun.elapsed() < Duration::from_secs(70), "{:?}", begun.elapsed());
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    // What buffers held is all that comes, and then the end.
+    let rest = deaf.rest().await;
+    assert!(rest < 20 << 20, "{rest}");
     is_served(&running).await;
 }
 

@@ -9,7 +9,7 @@ use crate::cli::{Args, Error};
 use crate::process::{Run, published};
 use crate::report::{Outcome, Tally, table};
 use crate::workspace::Workspace;
-use crate::{licences, peers, purity, requirements, words};
+use crate::{conformance, licences, peers, purity, requirements, words};
 
 pub(crate) const HELP: &str = "
 cargo xtask test [--list] [--only STEP]
@@ -122,6 +122,12 @@ const STEPS: &[Step] = &[
         purpose: "servers and clients work with the SDKs of others, in both roles and eras",
         subject: has_interop,
         run: interop,
+    },
+    Step {
+        name: "conformance",
+        purpose: "the official suite passes in both roles, but for what the baseline names",
+        subject: |workspace| workspace.has(conformance::SUITE),
+        run: conformance::check,
     },
 ];
 

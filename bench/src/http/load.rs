@@ -14,18 +14,29 @@ use crate::frames::{self, Era, POOL};
 use crate::os;
 use crate::served::Sample;
 
+/// What is asked of a server: calls of an era, with so much text to echo.
+#[derive(Clone, Copy)]
+pub(super) struct Job {
+    pub(super) era: Era,
+    pub(super) connections: usize,
+    pub(super) text: usize,
+}
+
 /// A server in a process of its own, and what is sent to it.
 pub(super) struct Load {
     child: Child,
     /// The server ends when this does.
     _input: ChildStdin,
+    address: SocketAddr,
     connections: Vec<Connection>,
 }
 
 /// One connection.
-struct Connection {
+pub(super) struct Connection {
     stream: TcpStream,
     requests: Vec<Vec<u8>>,
+    /// What every answer has to hold, by request.
+    wanted: Vec<String>,
     next: usize,
     buffer: Vec<u8>,
     filled: usize,
@@ -33,7 +44,7 @@ struct Connection {
 
 impl Load {
     /// Starts this program again, as the server `name`, and connects to it.
-    pub(super) fn start(name: &str, era: Era, connections: usize) -> Self {
+    pub(super) fn start(name: &str, job: Job) -> Self {
         let program = std::env::current_exe().expect("a program knows its own file");
         let mut child = Command::new(program)
             .args(["--serve", &format!("http-{name}"), "1"])
@@ -45,8 +56,21 @@ impl Load {
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).expect("the server says where it listens");
         let address: SocketAddr = line.trim().parse().expect("an address");
-        let connections = (0..connections).map(|number| Connection::open(address, era, number)).collect();
-        Self { child, _input: input, connections }
+        let connections = (0..job.connections).map(|number| {
+            let mut connection = Connection::open(address);
+            connection.prepare(address, job, number);
+            connection
+        });
+        Self { connections: connections.collect(), child, _input: input, address }
+    }
+
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The memory of its own that the server holds, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        os::memory(self.child.id())
     }
 
     /// Keeps every connection busy for some time, then waits for the answers that are due.
@@ -78,24 +102,31 @@ impl Drop for Load {
 }
 
 impl Connection {
-    fn open(address: SocketAddr, era: Era, number: usize) -> Self {
+    pub(super) fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("the server listens");
         stream.set_nodelay(true).expect("a socket");
-        let mut connection =
-            Self { stream, requests: Vec::new(), next: number % POOL, buffer: vec![0; 64 << 10], filled: 0 };
-        let headers = match era {
-            Era::Modern => {
-                "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: echo\r\n".to_owned()
-            }
-            Era::Legacy => connection.open_session(address),
+        Self { stream, requests: Vec::new(), wanted: Vec::new(), next: 0, buffer: vec![0; 4 << 10], filled: 0 }
+    }
+
+    /// Makes ready what is sent.
+    fn prepare(&mut self, address: SocketAddr, job: Job, number: usize) {
+        let headers = match job.era {
+            Era::Modern => modern("tools/call", "mcp-name: echo\r\n"),
+            Era::Legacy => self.open_session(address),
         };
-        let calls = frames::calls(era);
-        connection.requests = calls.iter().map(|call| post(address, &headers, call)).collect();
-        connection
+        let large = frames::text(0).repeat(job.text / 64);
+        let (calls, wanted) = if job.text == 64 {
+            (frames::calls(job.era), (0..POOL).map(frames::text).collect())
+        } else {
+            (vec![frames::call_with(job.era, 0, "echo", &large)], vec![large])
+        };
+        self.next = number % calls.len();
+        self.requests = calls.iter().map(|call| post(address, &headers, call)).collect();
+        self.wanted = wanted;
     }
 
     /// Opens a legacy session. Answers with the headers of its requests.
-    fn open_session(&mut self, address: SocketAddr) -> String {
+    pub(super) fn open_session(&mut self, address: SocketAddr) -> String {
         let (initialize, initialized) = frames::OPENING.split_once('\n').expect("two lines");
         self.stream.write_all(&post(address, "", initialize.as_bytes())).expect("the server reads");
         let head = self.read_answer(|head, _| String::from_utf8_lossy(head).into_owned());
@@ -115,12 +146,26 @@ impl Connection {
     }
 
     fn receive(&mut self) {
-        let wanted = frames::text(self.next);
-        self.next = (self.next + 1) % POOL;
+        let wanted = std::mem::take(&mut self.wanted[self.next]);
         self.read_answer(|head, body| {
             let found = memmem::find(body, wanted.as_bytes());
             assert!(found.is_some(), "{} {}", String::from_utf8_lossy(head), String::from_utf8_lossy(body));
         });
+        self.wanted[self.next] = wanted;
+        self.next = (self.next + 1) % self.requests.len();
+    }
+
+    /// Opens a stream that stays open, and waits for its first event.
+    pub(super) fn listen(&mut self, address: SocketAddr) {
+        let meta = Era::Modern.meta();
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}}{meta}}}}}"#
+        );
+        let request = post(address, &modern("subscriptions/listen", ""), body.as_bytes());
+        self.stream.write_all(&request).expect("the server reads");
+        while memmem::find(&self.buffer[..self.filled], b"acknowledged").is_none() {
+            self.read();
+        }
     }
 
     /// Reads a whole answer, whose body has a length or comes in chunks.
@@ -132,14 +177,24 @@ impl Connection {
                 self.filled -= end;
                 return answer;
             }
-            if self.filled == self.buffer.len() {
-                self.buffer.resize(self.filled * 2, 0);
-            }
-            let count = self.stream.read(&mut self.buffer[self.filled..]).expect("the server writes");
-            assert_ne!(count, 0, "the server goes on");
-            self.filled += count;
+            self.read();
         }
     }
+
+    fn read(&mut self) {
+        if self.filled == self.buffer.len() {
+            self.buffer.resize(self.filled * 2, 0);
+        }
+        let count = self.stream.read(&mut self.buffer[self.filled..]).expect("the server writes");
+        let seen = || String::from_utf8_lossy(&self.buffer[..self.filled]);
+        assert_ne!(count, 0, "the server goes on: {}", seen());
+        self.filled += count;
+    }
+}
+
+/// The headers of a modern request.
+fn modern(method: &str, name: &str) -> String {
+    format!("mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n{name}")
 }
 
 /// Where the head of an answer ends, and where its body does, once all of it is there.

@@ -9,6 +9,8 @@ use serde_json::json;
 
 /// Between two reports of progress, or two lines.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long an answer takes after its stream was ended.
+const AWAY: Duration = Duration::from_millis(100);
 const MAX_TOKENS: i64 = 100;
 
 pub(super) fn add(server: Server) -> Server {
@@ -23,6 +25,7 @@ pub(super) fn add(server: Server) -> Server {
         .tool(Tool::new("test_elicitation_sep1330_enums").description("Asks with choices"), |_: NoArguments, cx| {
             completed(cx, choice_form())
         })
+        .tool(Tool::new("test_reconnection").description("Lets its client come back for the answer"), reconnection)
 }
 
 async fn progress(_: NoArguments, cx: Context) -> String {
@@ -39,6 +42,13 @@ async fn logging(_: NoArguments, cx: Context) -> &'static str {
         tokio::time::sleep(PAUSE).await;
     }
     "Tool with logging executed successfully"
+}
+
+/// Ends the stream of its answer, where it has one, and answers later.
+async fn reconnection(_: NoArguments, cx: Context) -> &'static str {
+    let _ = cx.close_stream();
+    tokio::time::sleep(AWAY).await;
+    "Reconnection test completed successfully"
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

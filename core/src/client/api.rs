@@ -134,7 +134,7 @@ pub enum ConnectError {
     /// The answer to `initialize` is not one.
     #[error("the server's answer to the handshake is invalid: {0}")]
     InvalidAnswer(Cow<'static, str>),
-    /// `initialize` went unanswered. It is never cancelled: close the connection.
+    /// `initialize` went unanswered, or the probe over HTTP. Neither is cancelled: close the connection.
     #[error("the handshake went unanswered")]
     TimedOut,
     /// Over HTTP: the exchange brought no answer.

@@ -207,6 +207,9 @@ impl Core {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Probing(state) => {
                 self.wires.remove(state.wire);
+                if self.is_http() {
+                    return self.not_connected(ConnectError::TimedOut);
+                }
                 self.late_probe = Some((state.wire, None));
                 self.obey(now, probe::judge(Outcome::Silence, &self.offers, state.repeated), None);
             }

@@ -186,8 +186,12 @@ impl Core {
                 }
             }
         }
+        self.check_output();
+    }
+
+    /// Answers to requests of the server are all that grows while nothing is written.
+    pub(super) fn check_output(&mut self) {
         if self.out.unwritten() > self.config.limits.output_bytes.saturating_mul(2) {
-            // Answers to requests of the server are all that grows while nothing is written.
             self.fail(Error::limit(Bound::OutputBytes, self.config.limits.output_bytes));
         }
     }

@@ -84,9 +84,11 @@ fn missing(wrong: &[Cow<'_, str>]) -> ErrorObject {
     ErrorObject::invalid_params(format!("the request's _meta lacks: {}", wrong.join(", ")))
 }
 
-/// The refusal of a revision: -32022 with what would be accepted.
+/// The refusal of a revision: -32022 with what would be accepted in its place. As in the answer to `server/discover`,
+/// those are modern revisions: a legacy one is not claimed by a request but negotiated by `initialize`.
 pub(crate) fn unsupported(definition: &Definition, requested: &str) -> ErrorObject {
-    let supported: Vec<_> = definition.versions().iter().map(|version| version.as_str()).collect();
+    let modern = definition.versions().iter().filter(|version| version.era() == Era::Modern);
+    let supported: Vec<_> = modern.map(|version| version.as_str()).collect();
     let mut data = Vec::new();
     let mut object = ObjectWriter::new(&mut data);
     object.value("supported", &supported);

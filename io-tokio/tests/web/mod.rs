@@ -112,6 +112,16 @@ impl Wire {
         self.buffer.is_empty() && self.stream.try_read(&mut byte).is_err()
     }
 
+    /// Reads until the other side closes. Answers how many bytes came.
+    pub(crate) async fn rest(&mut self) -> usize {
+        let mut total = self.buffer.len();
+        while self.more().await {
+            total += self.buffer.len();
+            self.buffer.clear();
+        }
+        total
+    }
+
     async fn line(&mut self) -> Option<String> {
         loop {
             if let Some(at) = self.buffer.iter().position(|byte| *byte == b'\n') {
@@ -271,7 +281,7 @@ pub(crate) fn modern_request(id: impl Into<Value>, method: &str, mut params: Val
 impl Wire {
     /// Sends a request of the modern era, with the headers that repeat it and some more.
     pub(crate) async fn modern_with(&mut self, more: &[(&str, &str)], id: u64, method: &str, params: Value) {
-        let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
+        let name = params["name"].as_str().or_else(|| params["uri"].as_str()).map(str::to_owned);
         let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
         headers.extend(name.as_deref().map(|name| ("mcp-name", name)));
         headers.extend_from_slice(more);

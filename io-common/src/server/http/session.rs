@@ -258,7 +258,7 @@ impl Attached {
     }
 
     /// Waits for the head of the answer. `None`: the session has ended without one.
-    pub(super) fn poll_response(&mut self, cx: &Context<'_>) -> Poll<Option<Response>> {
+    pub(super) fn poll_response(&self, cx: &Context<'_>) -> Poll<Option<Response>> {
         self.poll_mailbox(cx, |mailbox| mailbox.response.take().map_or(Poll::Pending, Poll::Ready))
     }
 

@@ -439,3 +439,22 @@ fn a_batch_of_2025_03_26_is_read() {
     driver.respond(&reply, 202, NONE, "");
     driver.quiet();
 }
+
+/// A stream of the old session cannot be resumed in the new one.
+#[test]
+fn a_stream_of_a_lost_session_is_not_resumed() {
+    let mut driver = Driver::legacy(config(), Version::V2025_11_25);
+    let (a, first) = driver.tool("a");
+    driver.respond(&first, 200, EVENTS, "id: 1\nretry: 1000\ndata:\n\n");
+    let (b, second) = driver.tool("b");
+    driver.respond(&second, 404, NONE, "");
+    driver.aborted.clear();
+    driver.open_session("s-2", Version::V2025_11_25);
+    renewed(&mut driver);
+    let again = driver.fetch();
+    driver.answer(&again, json!({"content": []}));
+    driver.done(b).unwrap();
+    assert_eq!(driver.wait().1, TimerKind::Backoff);
+    assert_eq!(driver.failed(a), ExchangeError::SessionLost);
+    driver.quiet();
+}

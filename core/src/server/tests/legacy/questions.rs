@@ -119,6 +119,28 @@ fn a_question_may_have_a_time_out_of_its_own() {
     assert_eq!(context.input("quick").unwrap().as_ref().unwrap_err().code, ErrorCode::INTERNAL_ERROR);
 }
 
+/// A handler that keeps state and asks nothing runs again, at the pace that a modern client keeps, until the bound.
+#[test]
+fn rounds_that_ask_nothing_are_paced() {
+    let waiting = || InputRequired { state: Some("job".to_owned()), ..InputRequired::default() };
+    let (mut rig, frames) = asked("2025-11-25", json!({}), waiting());
+    assert!(frames.is_empty());
+    let mut waits = Vec::new();
+    for round in 1..=8 {
+        let from = rig.now.mono;
+        while rig.invocations.is_empty() {
+            let (at, _) = rig.server.poll_timeout().unwrap();
+            rig.advance(rig.now.mono.until(at));
+        }
+        waits.push(from.until(rig.now.mono).as_millis());
+        let invocation = rig.invoked();
+        assert_eq!((invocation.context.round(), invocation.context.state()), (round, Some("job")));
+        rig.reply(invocation.slot, Reply::InputRequired(waiting()));
+    }
+    assert_eq!(waits, [0, 100, 200, 400, 800, 1_600, 3_200, 5_000]);
+    assert_eq!(rig.one()["result"]["isError"], true, "the rounds are used up");
+}
+
 /// L-ROOT-08: the application hears that roots have changed, and an answer of roots that are none is found out.
 #[test]
 fn changed_roots_are_told() {
