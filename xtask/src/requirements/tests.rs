@@ -4,7 +4,7 @@ use super::*;
 
 const ROWS: &str = "# comment\nid\tlevel\tside\tpart\tplace\n\
     M-BASE-01\tMUST\tboth\tneutral\tbasic/index\nM-BASE-02\tSHOULD NOT\tserver\tneutral\tbasic/index\n\
-    M-HTTP-01\tMUST\tserver\thttp\tstreamable-http\nM-TOOL-01\tMAY\tserver\tneutral\ttools\n";
+    M-HTTP-01\tMUST\tserver\thttp\tstreamable-http\nM-AUTH-01\tMUST\tclient\tauthorization\tauthorization\nM-TOOL-01\tMAY\tserver\tneutral\ttools\n";
 
 const TESTS: &str = "
 /// M-BASE-01: ids keep their type.

@@ -1,7 +1,7 @@
 //! Legacy sessions: lost ones, their own stream, resumed streams.
 
 use super::*;
-use crate::client::{InputAnswer, List, Timeouts};
+use crate::client::{InputAnswer, List};
 use crate::model::{ClientCapabilities, ElicitResult};
 
 fn renewed(driver: &mut Driver) {
@@ -278,7 +278,7 @@ fn a_wait_beyond_the_budget_fails_at_once() {
 #[test]
 fn a_resumed_stream_may_be_silent_for_what_is_left() {
     let log = event(&json!({"jsonrpc": "2.0", "method": "x/y"}));
-    let mut driver = Driver::legacy(config().timeouts(Timeouts::default().hard(None)), Version::V2025_11_25);
+    let mut driver = Driver::legacy(config().timeouts(client::Timeouts::default().hard(None)), Version::V2025_11_25);
     let (call, fetch) = driver.tool("t");
     driver.respond(&fetch, 200, EVENTS, "id: 1\nretry: 50000\ndata:\n\n");
     assert_eq!(driver.wait(), (seconds(50), TimerKind::Backoff));
@@ -456,18 +456,4 @@ fn a_stream_of_a_lost_session_is_not_resumed() {
     assert_eq!(driver.wait().1, TimerKind::Backoff);
     assert_eq!(driver.failed(a), ExchangeError::SessionLost);
     driver.quiet();
-}
-
-/// Some servers have no stream and say so with 404: that is no reason for a new session.
-#[test]
-fn a_server_without_a_stream_may_say_404() {
-    let mut driver = Driver::legacy_at(config(), Version::V2025_11_25, endpoint());
-    let stream = driver.fetch();
-    driver.respond(&stream, 404, NONE, "");
-    driver.aborted.clear();
-    driver.quiet();
-    assert_eq!(driver.client.session_id(), Some("s-1"));
-    let (call, fetch) = driver.tool("t");
-    driver.answer(&fetch, json!({"content": []}));
-    driver.done(call).unwrap();
 }

@@ -7,6 +7,7 @@ mod modern;
 mod modes;
 mod pair;
 mod replay;
+mod requirements;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
