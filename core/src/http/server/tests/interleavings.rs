@@ -18,9 +18,8 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let user = 0..USERS;
     prop_oneof![
-        4 => (user.clone(), 0..3_u8).prop_map(|(user, id)| Step::Call { user, id }),
+        4 => (0..USERS, 0..3_u8).prop_map(|(user, id)| Step::Call { user, id }),
         3 => (0..8_usize).prop_map(|nth| Step::Progress { nth }),
         3 => (0..8_usize).prop_map(|nth| Step::Reply { nth }),
         1 => (0..2_usize, 0..3_u8).prop_map(|(user, id)| Step::Cancel { user, id }),
@@ -119,7 +118,7 @@ impl World {
         let arguments = json!({"tag": tag});
         let answer = if user < 2 {
             let session = self.sessions[user].clone();
-            self.rig.legacy(Some(&session), &super::call(id, "slow", arguments))
+            self.rig.legacy(Some(&session), &call(id, "slow", arguments))
         } else {
             let params = json!({"name": "slow", "arguments": arguments, "_meta": {"progressToken": "t"}});
             self.rig.modern(&modern(id, "tools/call", params))
