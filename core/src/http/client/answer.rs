@@ -192,8 +192,7 @@ impl Http {
 
     /// Reads the events of a stream.
     fn events(&mut self, core: &mut Core, now: Now, fetch: FetchId, mut exchange: Exchange, mut bytes: Bytes) {
-        loop {
-            let Phase::Events(decoder) = &mut exchange.phase else { break };
+        while let Phase::Events(decoder) = &mut exchange.phase {
             let next = decoder.next(&mut bytes);
             if let Some(resume) = exchange.kind.resume_mut() {
                 // An id counts at the end of its event; one that was taken back is forgotten.

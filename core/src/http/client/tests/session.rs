@@ -278,8 +278,7 @@ fn a_wait_beyond_the_budget_fails_at_once() {
 #[test]
 fn a_resumed_stream_may_be_silent_for_what_is_left() {
     let log = event(&json!({"jsonrpc": "2.0", "method": "x/y"}));
-    let mut driver =
-        Driver::legacy(config().timeouts(crate::client::Timeouts::default().hard(None)), Version::V2025_11_25);
+    let mut driver = Driver::legacy(config().timeouts(client::Timeouts::default().hard(None)), Version::V2025_11_25);
     let (call, fetch) = driver.tool("t");
     driver.respond(&fetch, 200, EVENTS, "id: 1\nretry: 50000\ndata:\n\n");
     assert_eq!(driver.wait(), (seconds(50), TimerKind::Backoff));
