@@ -47,6 +47,23 @@ async fn each_user_is_who_the_token_says_in_both_eras() {
 }
 
 #[tokio::test]
+async fn credentials_can_be_given_when_they_are_asked_for() {
+    let address = start().await;
+    for mode in [Connect::Auto, Connect::Legacy] {
+        let endpoint = Endpoint::new(&format!("http://{address}/mcp")).unwrap();
+        let client = Client::builder("t", "1").mode(mode).on_unauthorized(|unauthorized| async move {
+            assert_eq!(unauthorized.challenge.www_authenticate, ["Bearer"]);
+            Some("Bearer ada-secret".into())
+        });
+        let client = connect_endpoint(client, endpoint).await.unwrap();
+        assert_eq!(client.call_tool("whoami", json!({})).await.unwrap().joined_text(), "You are ada.");
+    }
+    let endpoint = Endpoint::new(&format!("http://{address}/mcp")).unwrap();
+    let nobody = Client::builder("t", "1").on_unauthorized(|_| async { None });
+    assert!(connect_endpoint(nobody, endpoint).await.unwrap_err().to_string().contains("authorization"));
+}
+
+#[tokio::test]
 async fn a_session_is_its_owners() {
     let address = start().await;
     let ada = connect(address, "ada-secret", Connect::Legacy).await.unwrap();

@@ -5,22 +5,27 @@
 mod web;
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body::Body as _;
 use mcp_sansio_tokio::client::{Client, ClientBuilder, ClientError, ConnectionError};
 use mcp_sansio_tokio::core::client::Connect;
 use mcp_sansio_tokio::core::http::server::{Options, Replay};
 use mcp_sansio_tokio::core::server::Event;
-use mcp_sansio_tokio::http::Bounds;
-use mcp_sansio_tokio::http::client::Endpoint;
+use mcp_sansio_tokio::http::client::{Endpoint, ResponseBody, Transport, TransportError};
+use mcp_sansio_tokio::http::{Bounds, HttpBody, HttpService};
 use mcp_sansio_tokio::model::{ElicitParams, ElicitResult, SubscriptionFilter, Tool};
 use mcp_sansio_tokio::server::{Cancelled, Context, HandlerError, NoArguments, Server};
 use mcp_sansio_tokio::spec::{Era, Version};
-use mcp_sansio_tokio::{connect_endpoint, connect_http};
+use mcp_sansio_tokio::{BoxFuture, TokioRuntime, connect_endpoint, connect_http};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
+use tower_service::Service as _;
 
 use self::web::{Running, start, start_with};
 
@@ -170,6 +175,80 @@ async fn headers_and_credentials_go_along() {
     client.set_authorization(Some("Bearer other".into())).unwrap();
     let other = client.call_tool("header", json!({"name": "authorization"})).await.unwrap();
     assert_eq!(other.joined_text(), "Bearer other");
+}
+
+#[tokio::test]
+async fn a_client_that_closes_ends_its_session() {
+    let server = server().build().unwrap();
+    let running = start(&server).await;
+    let client = connect(&running, Connect::Legacy).await;
+    assert_eq!(server.connections().len(), 1);
+    client.close();
+    client.ended().await;
+    assert!(server.connections().is_empty());
+    // The last handle closes, too.
+    let client = connect(&running, Connect::Legacy).await;
+    let ended = client.ended();
+    drop(client);
+    ended.await;
+    assert!(server.connections().is_empty());
+}
+
+/// HTTP without a network: requests go straight to the service.
+struct InProcess(HttpService);
+
+impl Transport for InProcess {
+    fn send(
+        &self,
+        request: http::Request<Bytes>,
+    ) -> BoxFuture<'static, Result<http::Response<ResponseBody>, TransportError>> {
+        let (head, body) = request.into_parts();
+        let mut service = self.0.clone();
+        let answer = service.call(http::Request::from_parts(head, axum::body::Body::from(body)));
+        Box::pin(async move {
+            let answer = answer.await.map_err(|never| TransportError::broken("calling", never))?;
+            Ok(answer.map(|body| Box::pin(Pieces(body)) as ResponseBody))
+        })
+    }
+}
+
+struct Pieces(HttpBody);
+
+impl futures_core::Stream for Pieces {
+    type Item = Result<Bytes, TransportError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Option<Self::Item>> {
+        let frame = std::task::ready!(Pin::new(&mut self.0).poll_frame(cx));
+        Poll::Ready(frame.map(|frame| Ok(frame.unwrap().into_data().unwrap())))
+    }
+}
+
+#[tokio::test]
+async fn any_http_library_can_be_brought() {
+    let server = server().build().unwrap();
+    let service = server.http(TokioRuntime::current()).build().unwrap();
+    for mode in [Connect::Modern, Connect::Legacy] {
+        let endpoint = Endpoint::new("http://localhost/mcp").unwrap();
+        let transport = InProcess(service.clone());
+        let (connecting, driver) = client(mode).over_http(TokioRuntime::current(), transport, endpoint).unwrap();
+        tokio::spawn(driver);
+        let client = connecting.await.unwrap();
+        let (call, mut progress) = client.call_tool("steps", json!({})).progress_stream();
+        assert_eq!(call.await.unwrap().joined_text(), "done");
+        assert_eq!(progress.next().await.unwrap().progress, 1.0);
+        assert_eq!(client.call_tool("ask", json!({})).await.unwrap().joined_text(), r#"{"size":"S"}"#);
+    }
+}
+
+#[tokio::test]
+async fn the_pair_of_2024_11_05_is_spoken_where_both_want_it() {
+    let options = Options::default().sse_pair("/sse", "/messages");
+    let running = start_with(&server().build().unwrap(), options, Bounds::default()).await;
+    let url = format!("http://{}/sse", running.address);
+    let endpoint = Endpoint::new(&url).unwrap().deprecated_sse(true);
+    let client = connect_endpoint(client(Connect::Legacy), endpoint).await.unwrap();
+    assert_eq!(client.call_tool("echo", json!({"text": "hi"})).await.unwrap().joined_text(), "hi");
+    assert_eq!(client.call_tool("ask", json!({})).await.unwrap().joined_text(), r#"{"size":"S"}"#);
 }
 
 /// Lets connections through to a server, until it is told to cut them all.

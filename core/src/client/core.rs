@@ -218,7 +218,7 @@ impl Core {
     }
 
     /// An answer that cannot be read is one all the same: the call must not wait for another.
-    fn answered_too_deep(&mut self, id: &RequestId) {
+    pub(super) fn answered_too_deep(&mut self, id: &RequestId) {
         let Some(Wire::Call(_)) = id.as_i64().and_then(|id| self.wires.get_mut(id)) else { return };
         if let Some((_, Wire::Call(call))) = self.wires.close(id) {
             let problem = "it nests deeper than json_depth".into();

@@ -1,13 +1,5 @@
-//! The connections of a server that runs alone: how many, how long, and how they end.
-//!
-//! | against | bound | by default |
-//! |---|---|---|
-//! | too many connections | [`Bounds::connections`]; further ones wait to be accepted | 4,096 |
-//! | slow heads (slow-loris), idle connections | [`Bounds::head_time`] | 30 s |
-//! | floods of headers | [`Bounds::headers`], [`Bounds::head_bytes`] | 100, 32 KiB |
-//! | slow bodies | [`Bounds::body_time`] | 60 s |
-//! | peers that take nothing | [`Bounds::write_time`] | 30 s |
-//! | a shutdown that takes too long | [`Bounds::drain_time`] | 10 s |
+//! The connections of a server that runs alone: how many, how long, and how they end. What they may cost is in
+//! [`Bounds`].
 //!
 //! How large a body may be, how many streams and sessions there are, and who may ask at all are the protocol's
 //! affairs, and bounded in the core.
@@ -39,6 +31,15 @@ use crate::runtime::{BoxFuture, Runtime};
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What connections may cost.
+///
+/// | against | bound | by default |
+/// |---|---|---|
+/// | too many connections | [`Self::connections`]; further ones wait to be accepted | 4,096 |
+/// | slow heads (slow-loris), idle connections | [`Self::head_time`] | 30 s |
+/// | floods of headers | [`Self::headers`], [`Self::head_bytes`] | 100, 32 KiB |
+/// | slow bodies | [`HttpBuilder::body_time`](super::HttpBuilder::body_time) | 60 s |
+/// | peers that take nothing | [`Self::write_time`] | 30 s |
+/// | a shutdown that takes too long | [`Self::drain_time`] | 10 s |
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Bounds {
@@ -50,8 +51,6 @@ pub struct Bounds {
     pub headers: usize,
     /// Bytes of the head of a request.
     pub head_bytes: usize,
-    /// From the end of the head to the end of the body.
-    pub body_time: Duration,
     /// How long a peer may take nothing of what is written to it.
     pub write_time: Duration,
     /// How long a graceful shutdown waits for what has begun.
@@ -65,7 +64,6 @@ impl Default for Bounds {
             head_time: Duration::from_secs(30),
             headers: 100,
             head_bytes: 32 << 10,
-            body_time: Duration::from_secs(60),
             write_time: Duration::from_secs(30),
             drain_time: Duration::from_secs(10),
         }

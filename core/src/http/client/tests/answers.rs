@@ -470,3 +470,25 @@ fn answers_to_a_server_that_does_not_read_are_bounded() {
     assert_eq!(driver.done(call).unwrap_err(), CallError::Disconnected);
     assert!(matches!(driver.closed(), Closed::Failed(_)));
 }
+
+/// An answer that nests too deeply to be read ends its call, in a stream as in a body.
+#[test]
+fn an_answer_that_nests_too_deeply_ends_its_call() {
+    for events in [true, false] {
+        let mut driver = Driver::modern(config());
+        let (call, fetch) = driver.tool("t");
+        let deep = format!("{}{}", "[".repeat(70), "]".repeat(70));
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"content":{deep}}}}}"#, fetch.rpc_id());
+        match events {
+            true => {
+                driver.head(&fetch, 200, EVENTS);
+                driver.body(&fetch, &format!("data: {text}\n\n"));
+            }
+            false => driver.respond(&fetch, 200, JSON, &text),
+        }
+        assert!(matches!(driver.diagnostic().kind, DiagnosticKind::Limit(_)));
+        assert!(matches!(driver.done(call), Err(CallError::InvalidResult { .. })));
+        driver.end(&fetch);
+        driver.quiet();
+    }
+}

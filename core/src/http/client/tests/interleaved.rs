@@ -175,7 +175,7 @@ fn operations() -> impl Strategy<Value = Vec<(u8, usize, usize)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn every_call_ends_once_and_no_two_mix(

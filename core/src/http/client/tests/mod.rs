@@ -6,6 +6,7 @@ mod connect;
 mod headers;
 mod interleaved;
 mod pair;
+mod paired;
 mod requirements;
 mod session;
 
