@@ -77,7 +77,12 @@ pub(crate) fn tool_name(number: usize) -> String {
 
 /// A call of the tool `tool`.
 pub(crate) fn call(era: Era, number: usize, tool: &str) -> Bytes {
-    let (id, text, meta) = (id(number), text(number), era.meta());
+    call_with(era, number, tool, &text(number))
+}
+
+/// A call with a text of the caller's, which needs no escapes.
+pub(crate) fn call_with(era: Era, number: usize, tool: &str, text: &str) -> Bytes {
+    let (id, meta) = (id(number), era.meta());
     let arguments = format!(r#"{{"text":"{text}","n":{number}}}"#);
     Bytes::from(format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\"arguments\":{arguments}{meta}}}}}\n"

@@ -5,12 +5,15 @@
 
 mod alloc;
 mod client;
+mod echo;
 mod floor;
 mod frames;
+mod http;
 mod measure;
 mod memory;
 mod os;
 mod report;
+mod served;
 mod server;
 mod stdio;
 
@@ -31,12 +34,12 @@ mcp-sansio-bench [--quick] [--only WORD] [--write FILE]
 --only WORD     only the cases whose title has WORD
 --write FILE    also writes the tables, as Markdown
 --loop NAME N   runs the contender NAME of the case of --only N times, for a profiler
---serve NAME N  is the server NAME with N tools, on standard streams
+--serve NAME N  is the server NAME with N tools, on standard streams, or on a port if NAME begins with `http-`
 ";
 
 struct Options {
     effort: Effort,
-    over_stdio: stdio::Effort,
+    served: served::Effort,
     only: String,
     write: Option<String>,
     profile: Option<(String, usize)>,
@@ -45,7 +48,7 @@ struct Options {
 fn main() {
     let mut options = Options {
         effort: Effort { repetitions: 7, batches: 400 },
-        over_stdio: stdio::Effort { repetitions: 7, run: Duration::from_millis(400) },
+        served: served::Effort { repetitions: 7, run: Duration::from_millis(400) },
         only: String::new(),
         write: None,
         profile: None,
@@ -56,7 +59,7 @@ fn main() {
         match word.as_str() {
             "--quick" => {
                 options.effort = Effort { repetitions: 2, batches: 20 };
-                options.over_stdio = stdio::Effort { repetitions: 2, run: Duration::from_millis(50) };
+                options.served = served::Effort { repetitions: 2, run: Duration::from_millis(50) };
             }
             "--only" => options.only = value(),
             "--write" => options.write = Some(value()),
@@ -64,7 +67,11 @@ fn main() {
                 let name = value();
                 let count = value().parse().unwrap_or_else(|_| fail(&format!("{word} wants a name and a number")));
                 if word == "--serve" {
-                    return stdio::serve(&name, count).unwrap_or_else(|error| fail(&error.to_string()));
+                    let served = match name.strip_prefix("http-") {
+                        Some(name) => http::serve(name, count),
+                        None => stdio::serve(&name, count),
+                    };
+                    return served.unwrap_or_else(|error| fail(&error.to_string()));
                 }
                 options.profile = Some((name, count));
             }
@@ -72,10 +79,15 @@ fn main() {
             other => fail(&format!("unknown option {other}")),
         }
     }
+    // Before this process keeps itself to one of them.
+    let cores = os::cores();
     let mut tables = vec![in_process(&options)];
     if options.profile.is_none() {
+        tables.push(threads(&options));
         tables.push(over_stdio(&options));
+        tables.push(over_http(&options));
         tables.push(in_memory(&options));
+        tables.push(http_memory(&options));
     }
     tables.retain(|table| !table.is_empty());
     let missed: Vec<String> = tables.iter().flat_map(Table::missed).collect();
@@ -83,21 +95,20 @@ fn main() {
         println!("{} goals missed{}", missed.len(), missed.iter().fold(String::new(), |all, one| all + "\n  " + one));
     }
     if let Some(file) = &options.write
-        && let Err(error) = std::fs::write(file, page(&tables))
+        && let Err(error) = std::fs::write(file, page(&tables, cores))
     {
         fail(&format!("{file} cannot be written: {error}"));
     }
 }
 
 /// The page that `--write` makes.
-fn page(tables: &[Table]) -> String {
+fn page(tables: &[Table], cores: usize) -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
     let model = model.trim_start_matches([' ', '\t', ':']);
-    let cores = os::cores();
     let head = format!(
         "# Benchmarks\n\n`cargo xtask bench --write BENCHMARKS.md` makes this file. Here it ran on {cores} cores ({model}), \
-         in a release build. Everything in a table was measured in one run, by turns; the ratios travel to other \
+         in a build of the profile `dist`. Everything in a table was measured in one run, by turns; the ratios travel to other \
          machines, the figures do not.\n"
     );
     tables.iter().fold(head, |page, table| page + "\n" + &table.to_markdown())
@@ -126,6 +137,7 @@ fn in_process(options: &Options) -> Table {
         run(options, &mut table, &format!("server: catalogue, {}", era.name()), || server::catalogues(*era));
         run(options, &mut table, &format!("client: tools/call, {}", era.name()), || client::calls(*era));
     }
+    run(options, &mut table, "http exchange: tools/call, modern", http::exchange::calls);
     table
 }
 
@@ -144,8 +156,31 @@ fn over_stdio(options: &Options) -> Table {
         lines from a pipe on the same runtime, parses and answers them like the floor, and writes the answers of a read \
         at once. Our server checks the arguments against the derived schema. The processor time is the server's, user \
         and kernel.";
-    let mut table = Table::new("Over stdio", about, stdio::COLUMNS);
-    stdio::measure(options.over_stdio, &options.only, &mut table);
+    let mut table = Table::new("Over stdio", about, served::COLUMNS);
+    stdio::measure(options.served, &options.only, &mut table);
+    table
+}
+
+fn over_http(options: &Options) -> Table {
+    let about = "Child processes on one core, the load on another, a fixed number of connections that are kept alive, each with \
+        one request in flight. The raw server is hyper on the same runtime, whose service reads the body and answers it like \
+        the floor. A legacy call belongs to a session, of which each connection has one.";
+    let mut table = Table::new("Over HTTP", about, served::COLUMNS);
+    http::measure(options.served, &options.only, &mut table);
+    table
+}
+
+fn threads(options: &Options) -> Table {
+    let about = "Threads that serve modern exchanges in process, each its own, on one definition that they share.";
+    let mut table = Table::new("Threads", about, &["exchanges/s", "× one thread"]);
+    http::exchange::threads(options.effort.repetitions, &options.only, &mut table);
+    table
+}
+
+fn http_memory(options: &Options) -> Table {
+    let about = "What a server over HTTP holds for each, by its anonymous memory before and after there are many.";
+    let mut table = Table::new("Memory over HTTP", about, http::MEMORY_COLUMNS);
+    http::measure_memory(&options.only, &mut table);
     table
 }
 

@@ -21,6 +21,13 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// The anonymous memory of a process that is in use, in bytes; zero where that cannot be had.
+pub(crate) fn memory(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix("kB"));
+    kilobytes.and_then(|number| number.trim().parse::<usize>().ok()).map_or(0, |number| number * 1_024)
+}
+
 /// The processor time that a process and all its threads have used, in user and kernel mode.
 pub(crate) fn cpu_time(process: u32) -> Duration {
     let Ok(process) = libc::pid_t::try_from(process) else { return Duration::ZERO };

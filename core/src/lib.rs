@@ -90,3 +90,8 @@ pub mod stdio;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod uri_template;
+
+/// The programs of the README that need this crate alone.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -29,6 +29,8 @@ pub enum Bound {
     WalkPages,
     /// [`Limits::walk_items`].
     WalkItems,
+    /// [`Limits::walk_bytes`].
+    WalkBytes,
     /// [`Limits::cache_entries`].
     CacheEntries,
     /// [`Limits::request_state_bytes`].
@@ -61,6 +63,7 @@ impl Bound {
             Self::Rounds => "rounds",
             Self::WalkPages => "walk_pages",
             Self::WalkItems => "walk_items",
+            Self::WalkBytes => "walk_bytes",
             Self::CacheEntries => "cache_entries",
             Self::RequestStateBytes => "request_state_bytes",
             Self::InputRequests => "input_requests",
@@ -78,7 +81,8 @@ impl fmt::Display for Bound {
     }
 }
 
-/// The bounds of a machine. Start from [`Limits::default`] and change what you must.
+/// The bounds of a machine. Start from [`Limits::default`] for a client and [`Limits::server`] for a server, which
+/// differ in [`Limits::rounds`], and change what you must.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -95,7 +99,7 @@ pub struct Limits {
     /// The most requests of our own in flight at once; a further call is an error. 1,024.
     pub calls: usize,
     /// The most bytes queued for a slow reader before progress and log messages are dropped, and reading stops.
-    /// 8 MiB: two frames of the longest kind.
+    /// 8 MiB: two frames of the longest kind. A server ends the stream at sixteen times as many, a client at twice.
     pub output_bytes: usize,
     /// The most resources that one legacy session or one listen stream may name. 1,000.
     pub subscriptions: usize,
@@ -107,6 +111,9 @@ pub struct Limits {
     pub walk_pages: usize,
     /// The most items of a whole walk. 100,000.
     pub walk_items: usize,
+    /// The most bytes of the pages of a whole walk. 256 MiB: many times what any host shows its model, and what
+    /// pages of the longest kind come to before they are too many.
+    pub walk_bytes: usize,
     /// The most results kept in a client's cache. 1,000: the oldest leaves first.
     pub cache_entries: usize,
     /// The longest `requestState` that is written or opened, in bytes. 64 KiB.
@@ -163,6 +170,7 @@ impl Default for Limits {
             rounds: 16,
             walk_pages: 1_000,
             walk_items: 100_000,
+            walk_bytes: 256 << 20,
             cache_entries: 1_000,
             request_state_bytes: 64 << 10,
             request_state_ttl: Duration::from_secs(300),

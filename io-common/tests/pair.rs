@@ -152,9 +152,21 @@ fn questions_reach_their_handlers_in_both_eras() {
                 .await
         });
         assert_eq!(result.unwrap().joined_text(), r#"{"size":3} 2 tiny"#, "{mode:?}");
-        // Each run of the handler reports; a legacy request keeps one token, so only the first increases.
-        assert!(seen.load(Ordering::Relaxed) >= 1);
+        // Each of the four runs reports. A legacy request is one request, where only the first report increases.
+        let reports = if mode == Connect::Legacy { 1 } else { 4 };
+        assert_eq!(seen.load(Ordering::Relaxed), reports, "{mode:?}");
     }
+}
+
+/// A hook that panics costs its own call nothing, nor any other.
+#[test]
+fn a_progress_hook_that_panics_takes_nothing_down() {
+    let lab = Lab::new();
+    let client = join_up(&lab, &server(), builder(Connect::Modern).on_form(|_, _| async { ElicitResult::decline() }));
+    let client = client.unwrap();
+    let answer = lab.run(async { client.call_tool("order", json!({})).progress(|_| panic!("oh no")).await });
+    assert!(!matches!(answer, Err(ClientError::Call(CallError::Disconnected))), "{answer:?}");
+    assert_eq!(lab.run(async { client.tools().await }).unwrap().len(), 3);
 }
 
 #[test]

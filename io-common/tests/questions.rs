@@ -85,6 +85,27 @@ fn questions_in_sequence_are_real_requests_in_the_legacy_era() {
     assert_eq!(runs.load(Ordering::Relaxed), 3);
 }
 
+/// L-LIFE-14: a question may have a time-out of its own, and the handler decides what silence means.
+#[test]
+fn a_question_without_an_answer_in_time_counts_as_refused() {
+    let server = Server::new("s", "1")
+        .tool(Tool::new("ask"), |_: NoArguments, cx: Context| async move {
+            let answer = cx.elicit("k", form("?")).timeout(Duration::from_secs(5)).await;
+            Ok::<_, HandlerError>(if answer.is_ok() { "answer" } else { "silence" })
+        })
+        .build()
+        .unwrap();
+    let wire = Wire::legacy(&server);
+    wire.call(1, "ask", json!({}));
+    assert_eq!(wire.line()["method"], "elicitation/create");
+    wire.lab.advance(Duration::from_secs(4));
+    assert!(wire.lines().is_empty());
+    wire.lab.advance(Duration::from_secs(1));
+    let lines = wire.lines();
+    assert_eq!(lines[0]["method"], "notifications/cancelled");
+    assert_eq!(text(&lines[1]), "silence");
+}
+
 /// Asks with everything that a handler may wait for at the same time.
 fn joined() -> BuiltServer {
     Server::new("s", "1")

@@ -125,6 +125,112 @@ fn failures_and_panics_tell_the_client_nothing_and_the_reporter_everything() {
     assert!(reports[1].contains("secret 7") && reports[2].contains("early secret"), "{reports:?}");
 }
 
+/// A notification has no answer; its handler's panic is the error reporter's, and the connection goes on.
+#[test]
+fn a_handler_of_notifications_that_panics_takes_nothing_down() {
+    let reports: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&reports);
+    let server = Server::new("s", "1")
+        .tool(Tool::new("echo"), echo)
+        .notification("x/later", |_, _| async {
+            if true {
+                panic!("later")
+            }
+            Ok(())
+        })
+        .notification("x/early", |_, _| {
+            if true {
+                panic!("early")
+            }
+            std::future::ready(Ok(()))
+        })
+        .on_roots_changed(|_| panic!("roots"))
+        .error_reporter(move |report| seen.lock().unwrap().push(report.to_string()))
+        .build()
+        .unwrap();
+    let wire = Wire::legacy(&server);
+    for method in ["x/later", "x/early", "notifications/roots/list_changed"] {
+        wire.to.line(&json!({"jsonrpc": "2.0", "method": method}).to_string());
+        assert!(wire.lines().is_empty());
+    }
+    wire.call(1, "echo", json!({"text": "hi"}));
+    assert_eq!(text(&wire.line()), "hi");
+    assert_eq!(
+        *reports.lock().unwrap(),
+        [
+            "the handler of x/later failed: it panicked: later",
+            "the handler of x/early failed: it panicked: early",
+            "the handler of notifications/roots/list_changed failed: it panicked: roots",
+        ]
+    );
+}
+
+/// A client cannot make a server start any number of things with notifications.
+#[test]
+fn notifications_are_worked_on_a_bounded_number_at_a_time() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let (dropped, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (counted, count) = (Arc::clone(&dropped), Arc::clone(&done));
+    let server = Server::new("s", "1")
+        .notification("x/slow", move |_, _| {
+            let (gate, count) = (held.clone(), Arc::clone(&count));
+            async move {
+                gate.passed().await;
+                count.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+        })
+        .error_reporter(move |report| {
+            assert!(report.to_string().contains("too many notifications"), "{report}");
+            counted.fetch_add(1, Ordering::Relaxed);
+        })
+        .build()
+        .unwrap();
+    let wire = Wire::legacy(&server);
+    let send = |number| {
+        for _ in 0..number {
+            wire.to.line(r#"{"jsonrpc":"2.0","method":"x/slow"}"#);
+        }
+        assert!(wire.lines().is_empty());
+    };
+    send(1_034);
+    assert_eq!(dropped.load(Ordering::Relaxed), 10);
+    gate.open();
+    wire.lab.settle();
+    assert_eq!(done.load(Ordering::Relaxed), 1_024);
+    send(5);
+    assert_eq!((dropped.load(Ordering::Relaxed), done.load(Ordering::Relaxed)), (10, 1_029));
+}
+
+#[test]
+fn notifications_whose_handlers_fail_or_panic_are_reported_and_the_connection_lives() {
+    let reports: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&reports);
+    let server = Server::new("s", "1")
+        .tool(Tool::new("echo"), echo)
+        .on_initialized(|_| panic!("at the start"))
+        .notification("x/fails", |_, _| async { Err(HandlerError::hidden("no disk")) })
+        .notification("x/panics", |_, _| async {
+            if true {
+                panic!("in the middle")
+            }
+            Ok(())
+        })
+        .error_reporter(move |report| seen.lock().unwrap().push(report.to_string()))
+        .build()
+        .unwrap();
+    let wire = Wire::legacy(&server);
+    wire.to.line(r#"{"jsonrpc":"2.0","method":"x/fails"}"#);
+    wire.to.line(r#"{"jsonrpc":"2.0","method":"x/panics"}"#);
+    wire.call(1, "echo", json!({"text": "hi"}));
+    assert_eq!(text(&wire.line()), "hi");
+    let reports = reports.lock().unwrap();
+    let said = |method: &str, what: &str| reports.iter().any(|report| report.contains(method) && report.contains(what));
+    assert!(said("notifications/initialized", "at the start"), "{reports:?}");
+    assert!(said("x/fails", "no disk") && said("x/panics", "in the middle"), "{reports:?}");
+}
+
 #[test]
 fn progress_leaves_while_the_handler_goes_on() {
     let server = Server::new("s", "1")

@@ -19,18 +19,24 @@ struct Sum {
     sum: f64,
 }
 
+pub(crate) fn adder() -> Server {
+    Server::new("adder", "1.0.0").tool(
+        Tool::new("add").description("Adds two numbers").read_only(),
+        |add: Add, cx: Context| async move {
+            // Nobody need have asked for it.
+            let _ = cx.progress(1.0, Some(2.0)).await;
+            Structured(Sum { sum: add.a + add.b })
+        },
+    )
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8000".into());
-    let server = Server::new("adder", "1.0.0")
-        .tool(Tool::new("add").description("Adds two numbers").read_only(), |add: Add, cx: Context| async move {
-            cx.progress(1.0, Some(2.0)).await;
-            Structured(Sum { sum: add.a + add.b })
-        })
-        .build()?;
+    let server = adder().build()?;
     let service = server.http(TokioRuntime::current()).build()?;
     let listening = HttpServer::bind(service, address).await?;
-    eprintln!("listening at http://{}/", listening.local_addr());
+    eprintln!("listening at http://{}/mcp", listening.local_addr());
     listening
         .run_until(async {
             // Without a handler for the signal there is nothing to wait for.

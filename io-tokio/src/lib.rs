@@ -29,12 +29,12 @@
 
 mod child;
 mod connect;
-#[cfg(feature = "http")]
-mod web;
 mod io;
 mod runtime;
 mod serve;
 mod stdio;
+#[cfg(feature = "http")]
+mod web;
 
 pub use mcp_sansio_io::core::{error, json, limits, model, spec};
 pub use mcp_sansio_io::{
@@ -48,13 +48,14 @@ pub use self::child::{Command, CommandError, connect_command};
 #[cfg(unix)]
 pub use self::connect::connect_unix;
 pub use self::connect::{connect_stream, connect_tcp};
-#[cfg(feature = "http")]
-pub use self::web::{HttpServer, TcpConnector, connect_endpoint, connect_http, serve_http};
-#[cfg(feature = "http")]
-pub use mcp_sansio_io::http;
 pub use self::io::Adapter;
 pub use self::runtime::TokioRuntime;
 #[cfg(unix)]
 pub use self::serve::serve_unix;
-pub use self::serve::{MAX_CONNECTIONS, ServeError, serve_stream, serve_tcp};
+pub use self::serve::{MAX_CONNECTIONS, serve_stream, serve_tcp};
 pub use self::stdio::{accept_stdio, serve_stdio};
+#[cfg(feature = "http")]
+pub use self::web::{HttpServer, TcpConnector, connect_endpoint, connect_http, serve_http};
+#[cfg(feature = "http")]
+pub use mcp_sansio_io::http;
+pub use mcp_sansio_io::server::ServeError;

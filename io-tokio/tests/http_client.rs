@@ -26,7 +26,10 @@ use self::web::{Running, start, start_with};
 
 fn server() -> Server {
     Server::new("s", "1")
-        .tool(Tool::new("echo"), |args: Value, _: Context| async move { args["text"].as_str().unwrap_or("").to_owned() })
+        .tool(
+            Tool::new("echo"),
+            |args: Value, _: Context| async move { args["text"].as_str().unwrap_or("").to_owned() },
+        )
         .tool(Tool::new("steps"), |_: NoArguments, cx: Context| async move {
             for step in 1..=3 {
                 let _ = cx.progress(f64::from(step), Some(3.0)).await;

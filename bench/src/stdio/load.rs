@@ -10,25 +10,7 @@ use memchr::memmem;
 use super::Job;
 use crate::frames::{self, Era, POOL};
 use crate::os;
-
-/// What one run has shown.
-#[derive(Clone, Copy)]
-pub(super) struct Sample {
-    calls: usize,
-    elapsed: Duration,
-    cpu: Duration,
-}
-
-impl Sample {
-    pub(super) fn rate(&self) -> f64 {
-        self.calls as f64 / self.elapsed.as_secs_f64()
-    }
-
-    /// The server's processor time for a call.
-    pub(super) fn cpu_micros(&self) -> f64 {
-        self.cpu.as_secs_f64() * 1e6 / self.calls as f64
-    }
-}
+use crate::served::Sample;
 
 /// A server in a process of its own, and what is sent to it.
 pub(super) struct Load {

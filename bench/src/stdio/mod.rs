@@ -7,24 +7,13 @@
 mod load;
 mod servers;
 
-use std::time::Duration;
-
-use self::load::{Load, Sample};
+use self::load::Load;
 use self::servers::Kind;
 pub(crate) use self::servers::serve;
 use crate::frames::Era;
 use crate::os;
-use crate::report::{self, Goal, Row, Table};
-
-/// How much is measured.
-#[derive(Clone, Copy)]
-pub(crate) struct Effort {
-    pub(crate) repetitions: usize,
-    pub(crate) run: Duration,
-}
-
-pub(crate) const COLUMNS: &[&str] =
-    &["calls/s", "spread", "× raw rate", "CPU per call, least", "median", "× raw CPU (least)"];
+use crate::report::{Goal, Table};
+use crate::served::{Effort, Figure, Sample, row};
 
 /// What is asked of the servers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,12 +52,6 @@ impl Case {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Figure {
-    Rate,
-    Cpu,
-}
-
 /// Runs every case whose title has `only`.
 pub(crate) fn measure(effort: Effort, only: &str, table: &mut Table) {
     for job in [Job::Call, Job::List] {
@@ -104,26 +87,4 @@ fn measure_group(effort: Effort, era: Era, job: Job, cases: &[Case], table: &mut
             table.push(row(&case.title(), kind.title(), seen, &raw, goal));
         }
     }
-}
-
-fn row(case: &str, name: &str, seen: &[Sample], raw: &[Sample], goal: Option<(Goal, Figure)>) -> Row {
-    let rates = |samples: &[Sample]| samples.iter().map(Sample::rate).collect::<Vec<_>>();
-    let costs = |samples: &[Sample]| samples.iter().map(Sample::cpu_micros).collect::<Vec<_>>();
-    let (rate, raw_rate) = (rates(seen), rates(raw));
-    let (cost, raw_cost) = (costs(seen), costs(raw));
-    let by_rate = report::median(&rate) / report::median(&raw_rate);
-    let by_cost = report::best(&cost) / report::best(&raw_cost);
-    let cells = vec![
-        format!("{:.0}", report::median(&rate)),
-        format!("{:.0}–{:.0}", report::best(&rate), report::worst(&rate)),
-        format!("{by_rate:.2}"),
-        format!("{:.2} µs", report::best(&cost)),
-        format!("{:.2} µs", report::median(&cost)),
-        format!("{by_cost:.2}"),
-    ];
-    let judged = goal.map(|(goal, figure)| match figure {
-        Figure::Rate => (goal, by_rate),
-        Figure::Cpu => (goal, by_cost),
-    });
-    Row::cells(case, name, cells, judged)
 }

@@ -8,22 +8,13 @@
 //! | rmcp | rmcp with its default streams |
 
 use std::io;
-use std::sync::Arc;
 
-use mcp_sansio_tokio::model::Tool;
-use mcp_sansio_tokio::server::{Context, Server, Text};
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ServerConfig,
-};
-use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler, ServiceExt};
-use serde_json::{Value, json};
+use rmcp::ServiceExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 
-use crate::frames::{self, Era};
-use crate::{floor, os, server};
+use crate::frames::Era;
+use crate::{echo, floor, os, server};
 
 /// One of the servers. The first is what the others are held to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,76 +108,8 @@ fn raw_answer(frame: &[u8], pages: &[Vec<u8>; 2], out: &mut Vec<u8>) {
     }
 }
 
-/// The arguments of the echo.
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Echo {
-    text: String,
-    #[expect(dead_code, reason = "read, like the rest, and not used")]
-    n: i64,
-}
-
 async fn ours(tools: usize) -> Result<(), Box<dyn std::error::Error>> {
-    let mut server = Server::new("bench", "1.0.0").page_size(1_000);
-    for number in 0..tools {
-        let tool = Tool::new(frames::tool_name(number)).description(server::description(number));
-        // The lists are to be the same everywhere, and so their schema is stated.
-        let tool = if tools > 1 { tool.input_schema(server::schema()) } else { tool };
-        server = server.tool(tool, |args: Echo, _: Context| async move { Text::new(args.text) });
-    }
-    Ok(mcp_sansio_tokio::serve_stdio(server.build()?).await?)
-}
-
-/// An rmcp server.
-struct Peer {
-    tools: Arc<Vec<rmcp::model::Tool>>,
-}
-
-impl Peer {
-    fn new(tools: usize) -> Self {
-        let Value::Object(schema) = server::schema() else { unreachable!("a schema is an object") };
-        let schema: Arc<JsonObject> = Arc::new(schema);
-        let tool = |number| {
-            rmcp::model::Tool::new(frames::tool_name(number), server::description(number), Arc::clone(&schema))
-        };
-        Self { tools: Arc::new((0..tools).map(tool).collect()) }
-    }
-}
-
-impl ServerHandler for Peer {
-    fn get_info(&self) -> ServerConfig {
-        let info = json!({
-            "protocolVersion": "2025-11-25",
-            "serverInfo": {"name": "bench", "version": "1.0.0"},
-            "capabilities": {"tools": {}},
-        });
-        serde_json::from_value(info).expect("it is what rmcp writes")
-    }
-
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
-    }
-
-    async fn call_tool(
-        &self,
-        call: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        /// As its macro reads them.
-        #[derive(serde::Deserialize)]
-        struct Echo {
-            text: String,
-            #[expect(dead_code, reason = "read, like the rest, and not used")]
-            n: i64,
-        }
-        let arguments = Value::Object(call.arguments.unwrap_or_default());
-        let echo: Echo =
-            serde_json::from_value(arguments).map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
-        Ok(CallToolResult::success(vec![ContentBlock::text(echo.text)]).into())
-    }
+    Ok(mcp_sansio_tokio::serve_stdio(echo::ours(tools)?).await?)
 }
 
 async fn rmcp<R, W>(tools: usize, streams: (R, W)) -> Result<(), Box<dyn std::error::Error>>
@@ -194,6 +117,6 @@ where
     R: tokio::io::AsyncRead + Send + Unpin + 'static,
     W: tokio::io::AsyncWrite + Send + Unpin + 'static,
 {
-    Peer::new(tools).serve(streams).await?.waiting().await?;
+    echo::Peer::new(tools).serve(streams).await?.waiting().await?;
     Ok(())
 }

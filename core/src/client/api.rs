@@ -134,7 +134,7 @@ pub enum ConnectError {
     /// The answer to `initialize` is not one.
     #[error("the server's answer to the handshake is invalid: {0}")]
     InvalidAnswer(Cow<'static, str>),
-    /// `initialize` went unanswered. It is never cancelled: close the connection.
+    /// `initialize` went unanswered, or the probe over HTTP. Neither is cancelled: close the connection.
     #[error("the handshake went unanswered")]
     TimedOut,
     /// Over HTTP: the exchange brought no answer.
@@ -421,7 +421,8 @@ pub enum OutputProblem {
 /// How far a call has got.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// So far; each report exceeds the one before.
+    /// So far; each report exceeds the one before, until the call is sent again: for the next round of input, the
+    /// next page, or another revision.
     pub progress: f64,
     /// In all, if known.
     pub total: Option<f64>,

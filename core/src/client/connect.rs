@@ -11,6 +11,8 @@
 //!
 //! Until *Ready*, calls wait. Two may go out before: `server/discover` outside of the handshake, and `ping` within
 //! it, which the lifecycle allows. `initialize` is never cancelled; when it goes unanswered the connection is over.
+//! A server that starts slowly (a package runner may have to fetch it first) answers the probe late: if it then
+//! refuses `initialize`, that answer counts after all.
 //! A modern connection has no handshake: the probe is a request like any other, and its answer tells what the
 //! server can do. What a probe means is [`probe`](super::probe)'s table.
 //!
@@ -205,6 +207,10 @@ impl Core {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Probing(state) => {
                 self.wires.remove(state.wire);
+                if self.is_http() {
+                    return self.not_connected(ConnectError::TimedOut);
+                }
+                self.late_probe = Some((state.wire, None));
                 self.obey(now, probe::judge(Outcome::Silence, &self.offers, state.repeated), None);
             }
             State::Initializing(state) => {
@@ -229,11 +235,16 @@ impl Core {
                         probe::common(&offers, &theirs)
                     })
                     .filter(|version| *version != state.offered && !state.repeated);
-                match other {
-                    Some(version) => {
+                match (other, self.late_probe.take()) {
+                    (Some(version), _) => {
                         self.initialize(now, version, Attempt { repeated: true, renewing: state.renewing });
                     }
-                    None => self.not_connected(ConnectError::Refused(error)),
+                    // A modern server that was slow to start: it has answered the probe after all.
+                    (None, Some((wire, Some(result)))) => {
+                        let probing = Probing { wire, deadline: Some(now.mono), repeated: true };
+                        self.probe_result(now, &probing, &result);
+                    }
+                    (None, _) => self.not_connected(ConnectError::Refused(error)),
                 }
             }
             other => self.state = other,

@@ -25,7 +25,7 @@ use crate::engine::outbound::Outbound;
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{CallId, ProgressToken, RequestId};
 use crate::json::Json;
-use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode, decode_owned};
+use crate::jsonrpc::{Deep, InvalidFrame, Members, Message, MethodName, decode, decode_owned};
 use crate::limits::{Bound, Limits};
 use crate::machine::{Mono, Now, Queue, TimerKind};
 use crate::model::LoggingLevel;
@@ -76,6 +76,8 @@ pub(crate) struct Core {
     pub(super) wires: Outbound<Wire>,
     /// The newest id of `wires`.
     pub(super) last_wire: i64,
+    /// The probe that was given up, and its answer, once it has come after all.
+    pub(super) late_probe: Option<(i64, Option<Members>)>,
     pub(super) calls: Calls,
     /// Calls that are not sent yet, in order.
     pub(super) parked: VecDeque<CallId>,
@@ -112,6 +114,7 @@ impl Core {
             out: Queue::new(),
             wires,
             last_wire: 0,
+            late_probe: None,
             calls: Calls::new(),
             parked: VecDeque::new(),
             tokens: BTreeMap::new(),
@@ -176,10 +179,19 @@ impl Core {
         match decode_owned(frame, self.config.limits.json_depth) {
             Ok(Message::Batch(parts)) => self.on_batch(now, &parts),
             Ok(message) => self.on_message(now, message),
-            Err(error) => self.on_noise(&error),
+            Err(error) => {
+                self.on_noise(&error);
+                if let InvalidFrame::TooDeep { of: Some(Deep::Answer(id)), .. } = &error {
+                    self.answered_too_deep(id);
+                }
+            }
         }
+        self.check_output();
+    }
+
+    /// Answers to requests of the server are all that grows while nothing is written.
+    pub(super) fn check_output(&mut self) {
         if self.out.unwritten() > self.config.limits.output_bytes.saturating_mul(2) {
-            // Answers to requests of the server are all that grows while nothing is written.
             self.fail(Error::limit(Bound::OutputBytes, self.config.limits.output_bytes));
         }
     }
@@ -203,6 +215,15 @@ impl Core {
             }
         };
         self.diagnose(Diagnostic::new(kind, error.to_string()));
+    }
+
+    /// An answer that cannot be read is one all the same: the call must not wait for another.
+    fn answered_too_deep(&mut self, id: &RequestId) {
+        let Some(Wire::Call(_)) = id.as_i64().and_then(|id| self.wires.get_mut(id)) else { return };
+        if let Some((_, Wire::Call(call))) = self.wires.close(id) {
+            let problem = "it nests deeper than json_depth".into();
+            self.done(call, Err(CallError::InvalidResult { problem, result: Json::NULL }));
+        }
     }
 
     fn on_batch(&mut self, now: Now, parts: &[Bytes]) {
@@ -267,7 +288,14 @@ impl Core {
             Some((_, Wire::Connect)) => self.connect_result(now, result),
             Some((_, Wire::Call(call))) => self.call_result(now, call, result),
             Some((_, Wire::Refresh(call))) => self.refresh_result(now, call, &result),
-            None => self.unexpected_answer(id),
+            None => match &mut self.late_probe {
+                Some((wire, answer @ None))
+                    if id.as_i64() == Some(*wire) && matches!(self.state, State::Initializing(_)) =>
+                {
+                    *answer = Some(result);
+                }
+                _ => self.unexpected_answer(id),
+            },
         }
     }
 

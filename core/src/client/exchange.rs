@@ -154,6 +154,7 @@ impl Core {
                 self.on_noise(&error);
             }
         }
+        self.check_output();
         heard
     }
 

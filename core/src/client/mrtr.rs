@@ -13,12 +13,12 @@
 //! one request's rounds touches another's. Source: `basic/patterns/mrtr`.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use super::api::{Action, CallError, InputId, InputNeeded};
 use super::calls::Phase;
 use super::core::{Core, answer};
 use super::inbound::{Asked, Origin, Question};
+use crate::engine::silent::pause_before;
 use crate::error::ErrorObject;
 use crate::ids::CallId;
 use crate::json::Json;
@@ -27,11 +27,6 @@ use crate::limits::Bound;
 use crate::machine::Now;
 use crate::model::{ClientCapabilities, ElicitParams, InputRequest};
 use crate::spec::Method;
-
-/// The wait before the second round in a row that asked nothing; each further one waits twice as long.
-const BACKOFF_FIRST: Duration = Duration::from_millis(100);
-/// The longest wait: a server that polls needs no more patience than this.
-const BACKOFF_MOST: Duration = Duration::from_secs(5);
 
 /// Questions of one round.
 #[derive(Debug)]
@@ -181,11 +176,10 @@ impl Core {
         let Some(call) = self.calls.get_mut(id) else { return };
         call.request.input_responses = responses;
         call.silent_rounds += 1;
-        let wait = match call.silent_rounds {
-            0 | 1 => return self.send(now, id),
-            // The exponent is small: the wait has reached its most long before.
-            rounds => BACKOFF_FIRST.saturating_mul(1 << (rounds - 2).min(10)).min(BACKOFF_MOST),
-        };
+        let wait = pause_before(call.silent_rounds);
+        if wait.is_zero() {
+            return self.send(now, id);
+        }
         call.phase = Phase::Backoff { until: now.mono.after(wait) };
         self.calls.arm(id);
     }

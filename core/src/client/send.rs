@@ -177,6 +177,8 @@ impl Core {
         let epoch = self.cache.epoch();
         let Some(call) = self.calls.get_mut(id) else { return };
         call.phase = Phase::Sent { wire };
+        // Each leg is a request of its own, and its progress starts anew.
+        call.progress = f64::NEG_INFINITY;
         call.epoch = epoch;
         let level = call.log_level.or(self.log_level);
         let frame = envelope::request_frame(wire, call, self.envelope.as_ref().filter(|_| modern), level);

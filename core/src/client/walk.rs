@@ -1,7 +1,7 @@
 //! A whole list, page by page.
 //!
 //! Only an absent cursor ends a list; `""` is a cursor, and one that repeats is no error by itself. What ends a
-//! list that never ends are two bounds, on pages and on items, and what was read until then is not lost. The cursor
+//! list that never ends are bounds, on pages, items and bytes, and what was read until then is not lost. The cursor
 //! goes back as the token that came. Each page is a request of its own for the cache and for the idle clock; the
 //! hard clock covers the walk. Source: `server/utilities/pagination`.
 
@@ -21,11 +21,13 @@ pub(super) struct Walk {
     list: List,
     items: Vec<Json>,
     pages: usize,
+    /// Of all pages: items hold on to the frames that they came in.
+    bytes: usize,
 }
 
 impl Walk {
     pub(super) const fn new(list: List) -> Self {
-        Self { list, items: Vec::new(), pages: 0 }
+        Self { list, items: Vec::new(), pages: 0, bytes: 0 }
     }
 }
 
@@ -67,6 +69,7 @@ impl Core {
     fn next_page(&mut self, id: CallId, result: &Members) -> Option<Next> {
         let limits = &self.config.limits;
         let (page_limit, item_limit) = (limits.walk_pages, limits.walk_items);
+        let byte_limit = limits.walk_bytes;
         let call = self.calls.get_mut(id)?;
         let Kind::Walk(walk) = &mut call.kind else { return None };
         let Some(items) = result.value(walk.list.field()).as_ref().and_then(super::text::array) else {
@@ -77,6 +80,7 @@ impl Core {
             return Some(Next::Invalid("nextCursor is no string"));
         }
         walk.pages += 1;
+        walk.bytes = walk.bytes.saturating_add(result.json().as_bytes().len());
         walk.items.extend(items);
         let exceeded = |walk: &mut Walk, bound, limit: usize| {
             walk.items.truncate(item_limit);
@@ -85,6 +89,8 @@ impl Core {
         };
         Some(if walk.items.len() > item_limit {
             exceeded(walk, Bound::WalkItems, item_limit)
+        } else if walk.bytes > byte_limit {
+            exceeded(walk, Bound::WalkBytes, byte_limit)
         } else {
             match cursor {
                 None => {

@@ -75,6 +75,15 @@ impl MethodName {
     }
 }
 
+/// A message that nests too deep: nothing of it is used but its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deep {
+    /// A result or an error, to this request of ours.
+    Answer(RequestId),
+    /// A request.
+    Request(RequestId),
+}
+
 /// A frame that is no message. The id is there when it could be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidFrame {
@@ -89,13 +98,15 @@ pub enum InvalidFrame {
     TooDeep {
         /// The bound.
         limit: usize,
+        /// The id of the message that it is nevertheless: whoever waits for it need not wait for ever.
+        of: Option<Deep>,
     },
     /// JSON that is no message.
     #[error("{what}")]
     NotMessage {
         /// What is wrong.
         what: &'static str,
-        /// The id, where it could be read.
+        /// The id, where it could be read and is the peer's own: not that of a malformed answer.
         id: Option<RequestId>,
     },
 }
@@ -120,7 +131,9 @@ fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, I
     match scanner.peek() {
         Some(b'{') => {
             let mut envelope = Envelope::new();
-            envelope.read(&frame, scanner).map_err(fault)?;
+            if let Err(wrong) = envelope.read(&frame, scanner) {
+                return Err(if wrong == Fault::TooDeep { too_deep(frame, depth) } else { fault(wrong) });
+            }
             envelope.body.attach(frame);
             envelope.classify()
         }
@@ -130,6 +143,17 @@ fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, I
             Err(InvalidFrame::NotMessage { what: "a message is a JSON object", id: None })
         }
     }
+}
+
+/// Finds out whose message it is that nests too deep. Reading past values takes no stack, however deep they are.
+#[cold]
+fn too_deep(frame: Bytes, limit: usize) -> InvalidFrame {
+    let of = match decode_as::<false>(frame, usize::MAX) {
+        Ok(Message::Request { id, .. }) => Some(Deep::Request(id)),
+        Ok(Message::Result { id, .. } | Message::Error { id: Some(id), .. }) => Some(Deep::Answer(id)),
+        _ => None,
+    };
+    InvalidFrame::TooDeep { limit, of }
 }
 
 /// Decodes a value that stands alone, such as the params of a message inside another.
@@ -146,7 +170,7 @@ const fn fault(limit: usize) -> impl Fn(Fault) -> InvalidFrame + Copy {
     move |fault| match fault {
         Fault::NotUtf8 => InvalidFrame::NotUtf8,
         Fault::Syntax => InvalidFrame::NotJson,
-        Fault::TooDeep => InvalidFrame::TooDeep { limit },
+        Fault::TooDeep => InvalidFrame::TooDeep { limit, of: None },
     }
 }
 
@@ -272,7 +296,11 @@ impl Envelope {
     }
 
     fn classify(self) -> Result<Message, InvalidFrame> {
-        let invalid = |what, id: Option<RequestId>| Err(InvalidFrame::NotMessage { what, id });
+        // The id of an answer names a request of our own. An error about the answer must not carry it: the peer would
+        // take that for the end of a request of its own that happens to have the same id.
+        let is_answer = self.method.is_none() && (self.has_result || self.error.is_some());
+        let invalid =
+            |what, id: Option<RequestId>| Err(InvalidFrame::NotMessage { what, id: id.filter(|_| !is_answer) });
         let id = match self.id {
             Id::Absent => None,
             Id::Null if self.error.is_some() => None,

@@ -31,6 +31,22 @@ fn o05_ids_of_other_types_are_refused() {
     }
 }
 
+/// The id of a malformed answer is one of ours, which an error to the peer must not carry.
+#[test]
+fn ids_of_malformed_answers_are_not_the_peers() {
+    for text in [
+        r#"{"id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"result":{}}"#,
+        r#"{"jsonrpc":"1.0","error":{"code":1,"message":"m"},"id":1}"#,
+    ] {
+        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { id: None, .. })), "{text}");
+    }
+    for text in [r#"{"id":1,"method":"ping"}"#, r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#] {
+        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { id: Some(_), .. })), "{text}");
+    }
+}
+
 #[test]
 fn messages_are_told_apart_by_their_members() {
     assert!(matches!(
@@ -97,13 +113,29 @@ fn params_of_other_types_are_refused_with_their_id() {
     assert_eq!(params.json().get(), "{}");
 }
 
+/// What nests too deep still has a sender who waits, or somebody who waits for it.
+#[test]
+fn messages_that_nest_too_deep_keep_their_id() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for (text, whose) in [
+        (format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{deep}}},"id":1}}"#), Some(Deep::Request(1.into()))),
+        (format!(r#"{{"jsonrpc":"2.0","id":"x","result":{{"a":{deep}}}}}"#), Some(Deep::Answer("x".into()))),
+        (format!(r#"{{"jsonrpc":"2.0","error":{deep},"id":1}}"#), Some(Deep::Answer(1.into()))),
+        (format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{deep}}}}}"#), None),
+        (format!(r#"{{"id":1,"method":"m","params":{{"a":{deep}}}}}"#), None),
+        (format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":{deep}"#), None),
+    ] {
+        assert_eq!(read(&text).unwrap_err(), InvalidFrame::TooDeep { limit: 64, of: whose });
+    }
+}
+
 #[test]
 fn nesting_is_bounded_and_strings_do_not_count() {
     let nested =
         |n: usize| format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{}{}}}}}"#, "[".repeat(n), "]".repeat(n));
     assert!(read(&nested(62)).is_ok());
-    assert_eq!(read(&nested(63)).unwrap_err(), InvalidFrame::TooDeep { limit: 64 });
-    assert_eq!(read(&"[".repeat(1 << 20)).unwrap_err(), InvalidFrame::TooDeep { limit: 64 });
+    assert_eq!(read(&nested(63)).unwrap_err(), InvalidFrame::TooDeep { limit: 64, of: None });
+    assert_eq!(read(&"[".repeat(1 << 20)).unwrap_err(), InvalidFrame::TooDeep { limit: 64, of: None });
     let braces = r#"\"[{"#.repeat(100);
     assert!(read(&format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":"{braces}"}}}}"#)).is_ok());
 }

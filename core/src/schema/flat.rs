@@ -55,7 +55,9 @@ fn members(graph: &Graph, root: &Node, reader: &mut Reader<'_>) -> Option<()> {
             }
             None => match checks.additional {
                 Some(node) => member(graph.node(node), reader)?,
-                None => drop(reader.scalar()?),
+                None => {
+                    reader.scalar()?;
+                }
             },
         }
     }

@@ -116,15 +116,22 @@ impl Core {
     }
 
     /// Closes a slot. Answers with its request if the client still waits for the answer.
+    #[inline(always)]
     fn end(&mut self, slot: SlotId) -> Option<Entry<Pending>> {
         self.deadlines.clear(Key::Invocation(slot));
-        let entry = self.inbound.close(slot)?;
-        if entry.muted {
-            self.say(Diagnostic::new(DiagnosticKind::Muted, "a reply to a cancelled request").of(&entry.id));
-            self.close_if_drained();
+        if self.inbound.get_mut(slot)?.muted {
+            self.end_muted(slot);
             return None;
         }
-        Some(entry)
+        self.inbound.close(slot)
+    }
+
+    #[cold]
+    fn end_muted(&mut self, slot: SlotId) {
+        if let Some(entry) = self.inbound.close(slot) {
+            self.say(Diagnostic::new(DiagnosticKind::Muted, "a reply to a cancelled request").of(&entry.id));
+            self.close_if_drained();
+        }
     }
 
     /// The frame that answers the call of a tool.
@@ -152,10 +159,8 @@ impl Core {
             Reply::Failed => Ok(result::failed(expects).map(|text| {
                 result::tool_error(&self.definition, version, text, frame.out());
             })),
-            reply => result::write(&self.definition, version, expects, reply, frame.out()).map(|()| {
-                self.subscribed(&entry.data);
-                Ok(())
-            }),
+            reply => result::write(&self.definition, version, expects, reply, frame.out())
+                .map(|()| self.subscribed(&entry.data)),
         };
         match written {
             Ok(Ok(())) => (frame.finish(), Fate::Result),
@@ -191,15 +196,14 @@ impl Core {
         }
     }
 
-    /// A legacy subscription that the application has agreed to.
-    fn subscribed(&mut self, pending: &Pending) {
-        let (Some(session), Some(subscribes)) = (&mut self.session, &pending.subscribes) else { return };
-        let definition = &self.definition;
+    /// A legacy subscription that the application has agreed to. Past the bound the client is refused all the same.
+    fn subscribed(&mut self, pending: &Pending) -> Result<(), ErrorObject> {
+        let (Some(session), Some(subscribes)) = (&mut self.session, &pending.subscribes) else { return Ok(()) };
         match subscribes {
-            // Past the bound the application hears of the resource, the session does not: it was told so.
-            Subscribes::To(uri) => drop(session.subscribe(definition, uri.clone())),
+            Subscribes::To(uri) => session.subscribe(&self.definition, uri.clone())?,
             Subscribes::NoMoreTo(uri) => session.unsubscribe(uri),
         }
+        Ok(())
     }
 
     /// The client has cancelled the request of `slot`, which is muted already.

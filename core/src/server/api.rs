@@ -1,6 +1,8 @@
 //! What goes in and out of a server machine, as values.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -249,6 +251,9 @@ pub struct InputRequired {
     pub state: Option<String>,
     /// State of the front's, such as results of side effects that must not happen twice.
     pub memo: Option<Json>,
+    /// How long a legacy client has for its answer, by key; for the others the bound `server_request` holds. A modern
+    /// client answers with a call of its own, whenever it likes while the sealed state is good.
+    pub timeouts: BTreeMap<String, Duration>,
 }
 
 /// A message for the client's log.

@@ -17,6 +17,7 @@ use super::core::{Core, Key, Outgoing};
 use super::rounds::{self, Unaskable};
 use super::wire::{Origin, Route};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::engine::silent::pause_before;
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{CallId, ReplySlot, RequestId, SlotId};
 use crate::json::Json;
@@ -137,6 +138,7 @@ impl Core {
         let (version, origin) = (entry.data.context.version(), entry.data.way.origin);
         let mut rounds = entry.data.context.rounds.as_ref().map(|rounds| (**rounds).clone()).unwrap_or_default();
         rounds.round = rounds.round.saturating_add(1);
+        let round = rounds.round;
         rounds.state = asked.state.clone();
         rounds.memo = asked.memo.clone();
         let limits = &self.definition.policy.limits;
@@ -176,11 +178,15 @@ impl Core {
         for (key, method, params) in prepared {
             let question = Outgoing::Question(Question { slot, origin, key: key.clone() });
             let method = method.map_or("", Method::as_str);
-            if let Err(error) = self.send_request(now, question, method, Some(&params), None) {
+            let timeout = asked.timeouts.get(key).copied();
+            if let Err(error) = self.send_request(now, question, method, Some(&params), timeout) {
                 self.answered(now, slot, key.clone(), Err(error.to_object()));
             }
         }
-        self.invoke_again_if_answered(now, slot);
+        match asked.requests.is_empty().then(|| pause_before(round)) {
+            Some(pause) if !pause.is_zero() => self.deadlines.set(Key::Again(slot), now.mono.after(pause)),
+            _ => self.invoke_again_if_answered(now, slot),
+        }
         Ok(())
     }
 
@@ -226,7 +232,7 @@ impl Core {
     }
 
     /// Runs the handler again once everything that it asked is answered.
-    fn invoke_again_if_answered(&mut self, now: Now, slot: SlotId) {
+    pub(super) fn invoke_again_if_answered(&mut self, now: Now, slot: SlotId) {
         let Some(entry) = self.inbound.get_mut(slot) else { return };
         if entry.data.asking.as_ref().is_none_or(|asking| asking.waiting > 0) {
             return;

@@ -19,7 +19,7 @@ use crate::spec::{Method, Version};
 use crate::uri_template::{TemplateError, UriTemplate};
 
 /// Why a definition cannot be built.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// Two things of a kind have the same name or URI.
@@ -75,6 +75,13 @@ pub enum BuildError {
     /// A setting that cannot hold.
     #[error("{0}")]
     Setting(String),
+}
+
+impl std::fmt::Debug for BuildError {
+    /// The sentence, for a `main` that ends with the error shows no more than this.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// Builds a [`Definition`]. Every setting has a default; things are offered in the order they are added.

@@ -135,6 +135,18 @@ impl Context {
         }
     }
 
+    /// The same for one capability by its path, such as `sampling.tools` or `elicitation.url`.
+    ///
+    /// # Errors
+    /// As [`Context::require_capabilities`]; -32603 for a path that names no capability.
+    pub fn require_capability(&self, path: &str) -> Result<(), ErrorObject> {
+        let innermost = serde_json::Value::Object(serde_json::Map::new());
+        let nested = path.rsplit('.').fold(innermost, |inside, name| serde_json::json!({ name: inside }));
+        // Every declared capability is an object, so that only a path that is none fails to be read.
+        let required: ClientCapabilities = serde_json::from_value(nested).map_err(|_| ErrorObject::internal())?;
+        self.require_capabilities(&required)
+    }
+
     /// The token that the client wants progress under.
     #[must_use]
     pub fn progress_token(&self) -> Option<ProgressToken> {

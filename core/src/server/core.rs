@@ -84,6 +84,8 @@ enum State {
 /// What a deadline is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
+    /// A handler that has kept state and asked nothing runs again.
+    Again(SlotId),
     Drain,
     Invocation(SlotId),
     Outgoing(i64),
@@ -186,6 +188,11 @@ impl Core {
         self.out.unwritten() > self.definition.policy.limits.output_bytes
     }
 
+    /// Bytes of frames that have not left.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.out.unwritten()
+    }
+
     /// Whether to go on reading: not while the client reads too slowly, unless we wait for its answers.
     pub(crate) fn wants_input(&self) -> bool {
         matches!(self.state, State::Open) && (!self.is_full() || !self.outbound.is_empty())
@@ -201,6 +208,7 @@ impl Core {
         self.out.touch(now);
         while let Some(key) = self.deadlines.take_due(now.mono) {
             match key {
+                Key::Again(slot) => self.invoke_again_if_answered(now, slot),
                 Key::Drain => self.finish_closing(Closed::EndOfInput),
                 Key::Invocation(slot) => self.invocation_timed_out(slot),
                 Key::Outgoing(id) => self.request_timed_out(id),
@@ -211,6 +219,7 @@ impl Core {
     pub(crate) fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
         let own = self.deadlines.first().map(|(at, key)| {
             let kind = match key {
+                Key::Again(_) => TimerKind::Backoff,
                 Key::Drain => TimerKind::Drain,
                 Key::Invocation(_) => TimerKind::Invocation,
                 Key::Outgoing(_) => TimerKind::CallHard,

@@ -31,6 +31,11 @@ use crate::machine::{Input, Mono, Now, TimerKind};
 use crate::rng::Seed;
 use crate::stdio::line::{LineDecoder, LineError};
 
+/// How many times `output_bytes` may wait for a client before the stream is given up. Reading stops long before, but
+/// for a client that is asked something, whose answer may stand behind any number of its own requests; and what is
+/// published is not held back at all.
+const OUTPUT_FACTOR: usize = 16;
+
 /// The server of one byte stream. See the module's documentation.
 #[derive(Debug)]
 pub struct Server {
@@ -74,6 +79,7 @@ impl Server {
                 if self.core.is_draining() {
                     return Err(Misuse::WrongState("bytes after the end of input").into());
                 }
+                self.check_output()?;
                 self.lines.push(bytes);
                 while let Some(line) = self.lines.next() {
                     self.receive_line(now, line)?;
@@ -88,6 +94,17 @@ impl Server {
             Input::Written(_) => {}
         }
         Ok(())
+    }
+
+    /// Ends a connection whose client takes nothing, though it goes on asking or being told.
+    fn check_output(&mut self) -> Result<(), Error> {
+        let bound = self.core.definition().policy.limits.output_bytes;
+        if self.core.unwritten() <= bound.saturating_mul(OUTPUT_FACTOR) {
+            return Ok(());
+        }
+        let error = Error::limit(Bound::OutputBytes, bound);
+        self.core.finish_closing(Closed::Failed(error.clone()));
+        Err(error)
     }
 
     fn receive_line(&mut self, now: Now, line: Result<Bytes, LineError>) -> Result<(), Error> {
@@ -213,6 +230,9 @@ impl Server {
     /// # Errors
     /// [`Misuse::Closed`], or params that are no object.
     pub fn notify(&mut self, now: Now, method: &str, params: Option<&Json>) -> Result<(), Error> {
+        self.core.touch(now);
+        self.core.check_open()?;
+        self.check_output()?;
         self.core.notify(now, None, method, params)
     }
 
@@ -221,6 +241,10 @@ impl Server {
     /// The answer says whether anybody did; a client that reads too slowly is not spared, for it could not find
     /// out otherwise.
     pub fn publish(&mut self, now: Now, event: &Event) -> Sent {
+        self.core.touch(now);
+        if self.check_output().is_err() {
+            return Sent::NotWanted;
+        }
         self.core.publish(now, event)
     }
 

@@ -3,6 +3,7 @@
 //! | module | decides |
 //! |---|---|
 //! | `definition`, `builder`, `pages`, `capability` | what is offered, written out once |
+//! | `advice` | what the specification would rather not see in it |
 //! | `envelope`, `session` | who asks, at which revision |
 //! | `admit`, `uri` | what becomes of a request |
 //! | `rounds`, `ask`, [`request_state`] | questions of a handler, in both eras |
@@ -13,6 +14,7 @@
 //! | `http` | what the transports of HTTP ask beyond that; they are in [`crate::http::server`] |
 
 mod admit;
+mod advice;
 mod answer;
 mod api;
 mod ask;

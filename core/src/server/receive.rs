@@ -25,7 +25,9 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Refused;
 use crate::error::{Error, ErrorObject};
 use crate::ids::{ProgressToken, ReplySlot, RequestId};
-use crate::jsonrpc::{Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned};
+use crate::jsonrpc::{
+    Deep, Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned,
+};
 use crate::limits::Bound;
 use crate::machine::Now;
 use crate::model::LoggingLevel;
@@ -38,6 +40,11 @@ impl Core {
             Err(InvalidFrame::NotMessage { what, id: Some(id) }) => {
                 self.say(Diagnostic::new(DiagnosticKind::InvalidFrame, what).of(&id));
                 self.send_refusal(&id, &ErrorObject::invalid_request(what), Way::alone(0));
+            }
+            Err(InvalidFrame::TooDeep { limit, of: Some(Deep::Request(id)) }) => {
+                let error = Error::limit(Bound::JsonDepth, limit);
+                self.say(Diagnostic::new(DiagnosticKind::Limit(Bound::JsonDepth), error.to_string()).of(&id));
+                self.send_refusal(&id, &error.to_object(), Way::alone(0));
             }
             Err(invalid) => self.refuse_frame(&Error::InvalidFrame(invalid), 0),
         }
@@ -241,6 +248,11 @@ impl Core {
                 let mut frame = FrameWriter::result(id, 256);
                 result::tool_error(&self.definition, request.version, &text, frame.out());
                 return self.send(frame.finish(), way, Fate::Result);
+            }
+            Admission::Listen(_) if way.batch.is_some() => {
+                // A stream ends when it likes: the other answers of the batch would wait for it.
+                let error = ErrorObject::invalid_request("a listen stream is not part of a batch");
+                return self.send_error(id, &error, way);
             }
             Admission::Listen(filter) => return self.listen(id.clone(), filter),
             Admission::SetLevel(level) => {

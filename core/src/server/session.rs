@@ -92,9 +92,17 @@ impl Session {
 
     /// Adds a resource that the client wants to hear of.
     pub(super) fn subscribe(&mut self, definition: &Definition, uri: Box<str>) -> Result<(), ErrorObject> {
-        let bound = definition.policy.limits.subscriptions;
-        if self.subscriptions.len() >= bound && !self.subscriptions.contains(&uri) {
-            return Err(Error::limit(Bound::Subscriptions, bound).to_object());
+        if self.subscriptions.contains(&uri) {
+            return Ok(());
+        }
+        let limits = &definition.policy.limits;
+        if self.subscriptions.len() >= limits.subscriptions {
+            return Err(Error::limit(Bound::Subscriptions, limits.subscriptions).to_object());
+        }
+        // Not more than one listen request could name.
+        let bytes: usize = self.subscriptions.iter().map(|known| known.len()).sum();
+        if bytes + uri.len() > limits.frame_bytes {
+            return Err(Error::limit(Bound::FrameBytes, limits.frame_bytes).to_object());
         }
         self.subscriptions.insert(uri);
         Ok(())

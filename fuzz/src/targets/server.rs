@@ -226,6 +226,8 @@ impl Rig {
             1 => Reply::InputRequired(InputRequired {
                 requests: vec![("k".to_owned(), ElicitParams::form("?", json!({"type": "object"})).into())],
                 state: Some("s".to_owned()),
+                // Shorter than any other clock, so that questions run out too.
+                timeouts: [("k".to_owned(), Duration::from_secs(1))].into(),
                 memo: None,
             }),
             2 => Reply::Raw(json!({"_meta": {"a": 1}}).into()),

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{self, Poll, Waker};
@@ -16,13 +17,14 @@ use mcp_sansio::error::Error;
 use mcp_sansio::ids::{CallId, SlotId};
 use mcp_sansio::machine::Now;
 use mcp_sansio::model::SubscriptionFilter;
+use mcp_sansio::spec::Method;
 
 use super::Notification;
 use super::handlers::Handlers;
 use super::inbox::Inbox;
 use super::machine::Machine;
 use crate::driver::StreamError;
-use crate::report::Hooks;
+use crate::report::{Hooks, Report};
 use crate::runtime::Runtime;
 use crate::sync::lock;
 
@@ -189,8 +191,12 @@ impl Link {
 
     pub(super) fn progressed(&self, call: CallId, progress: Progress) {
         let hook = lock(&self.state).calls.get(&call).and_then(|entry| entry.on_progress.clone());
-        if let Some(hook) = hook {
-            lock(&hook)(progress);
+        // It runs on the driver, which has other calls to look after.
+        if let Some(hook) = hook
+            && catch_unwind(AssertUnwindSafe(|| lock(&hook)(progress))).is_err()
+        {
+            let (method, error) = (Method::Progress.as_str(), std::io::Error::other("it panicked"));
+            self.hooks.report(&Report::NotificationFailed { method, error: &error });
         }
     }
 

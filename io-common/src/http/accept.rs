@@ -98,13 +98,8 @@ impl Connections {
             .max_headers(bounds.headers)
             .max_header_size(bounds.head_bytes)
             .pipeline_flush(true);
-        let shared = Shared {
-            runtime,
-            bounds,
-            signal: Arc::default(),
-            open: AtomicUsize::new(0),
-            fewer: AtomicWaker::new(),
-        };
+        let shared =
+            Shared { runtime, bounds, signal: Arc::default(), open: AtomicUsize::new(0), fewer: AtomicWaker::new() };
         Self { shared: Arc::new(shared), builder }
     }
 

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{self, Poll};
+use std::time::Duration;
 
 use mcp_sansio::error::ErrorObject;
 use mcp_sansio::json::Json;
@@ -83,6 +84,7 @@ pub struct Question<T> {
     context: Context,
     key: String,
     request: InputRequest,
+    timeout: Option<Duration>,
     /// It waits, and is registered as waiting.
     open: bool,
     answer: PhantomData<fn() -> T>,
@@ -90,7 +92,14 @@ pub struct Question<T> {
 
 impl<T> Question<T> {
     pub(super) const fn new(context: Context, key: String, request: InputRequest) -> Self {
-        Self { context, key, request, open: false, answer: PhantomData }
+        Self { context, key, request, timeout: None, open: false, answer: PhantomData }
+    }
+
+    /// How long the client has for its answer; after that the question counts as refused. In the modern era the
+    /// client calls again with its answer, and only the age of the sealed state is bounded.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
     }
 }
 
@@ -108,7 +117,7 @@ impl<T: InputAnswer> Future for Question<T> {
             None => {
                 // No waker is kept: nothing in this run can answer.
                 if !std::mem::replace(&mut this.open, true) {
-                    this.context.cell().ask(&this.key, &this.request);
+                    this.context.cell().ask(&this.key, &this.request, this.timeout);
                 }
                 Poll::Pending
             }

@@ -55,7 +55,7 @@ impl Server {
         self
     }
 
-    /// Checks everything.
+    /// Checks everything. What the specification only advises against goes to the error reporter.
     ///
     /// # Errors
     /// [`BuildError`]: names that stand twice, schemas and templates that cannot be used, settings that cannot
@@ -63,6 +63,9 @@ impl Server {
     pub fn build(self) -> Result<BuiltServer, BuildError> {
         let (hooks, always_spawn) = (self.hooks.clone(), self.always_spawn);
         let catalogue = self.into_catalogue()?;
+        for advice in catalogue.definition.advice() {
+            hooks.report(&Report::Diagnostic(&advice));
+        }
         Ok(BuiltServer(Arc::new(Shared::new(Arc::new(catalogue), hooks, always_spawn))))
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 use mcp_sansio::json::Json;
 use mcp_sansio::model::InputRequest;
@@ -40,16 +41,17 @@ pub(super) struct Cell {
 struct Open {
     key: String,
     request: InputRequest,
+    timeout: Option<Duration>,
     /// How many futures wait for it.
     waiting: usize,
 }
 
 impl Cell {
     /// A future waits for the answer to `key`. Of two requests under one key, the first counts.
-    pub(super) fn ask(&mut self, key: &str, request: &InputRequest) {
+    pub(super) fn ask(&mut self, key: &str, request: &InputRequest, timeout: Option<Duration>) {
         match self.questions.iter_mut().find(|open| open.key == key) {
             Some(open) => open.waiting += 1,
-            None => self.questions.push(Open { key: key.to_owned(), request: request.clone(), waiting: 1 }),
+            None => self.questions.push(Open { key: key.to_owned(), request: request.clone(), timeout, waiting: 1 }),
         }
     }
 
@@ -67,8 +69,11 @@ impl Cell {
         !self.questions.is_empty()
     }
 
-    pub(super) fn take_questions(&mut self) -> Vec<(String, InputRequest)> {
-        self.questions.drain(..).map(|open| (open.key, open.request)).collect()
+    /// The questions, and how long those may take that have a time-out of their own.
+    pub(super) fn take_questions(&mut self) -> (Vec<(String, InputRequest)>, BTreeMap<String, Duration>) {
+        let timed = |open: &Open| Some((open.key.clone(), open.timeout?));
+        let timeouts = self.questions.iter().filter_map(timed).collect();
+        (self.questions.drain(..).map(|open| (open.key, open.request)).collect(), timeouts)
     }
 
     /// Cancels the run. Answers whom to wake, outside of the lock.

@@ -199,6 +199,14 @@ impl Context {
         self.facts().require_capabilities(required)
     }
 
+    /// The same for one capability by its path, such as `sampling.tools` or `elicitation.url`.
+    ///
+    /// # Errors
+    /// As [`Context::require_capabilities`].
+    pub fn require_capability(&self, path: &str) -> Result<(), ErrorObject> {
+        self.facts().require_capability(path)
+    }
+
     /// The refusal of a read whose resource does not exist.
     #[must_use]
     pub fn not_found(&self) -> HandlerError {

@@ -28,6 +28,7 @@ mod link;
 mod machine;
 mod replay;
 mod results;
+mod serve;
 mod shared;
 mod side;
 mod worker;
@@ -48,13 +49,14 @@ pub use self::cell::Cancelled;
 pub use self::connection::Connection;
 pub use self::context::{Cancellation, Context, RequestError};
 pub use self::error::{HandlerError, Shown};
-use self::link::Link;
 #[cfg(feature = "http")]
 use self::http::HttpBuilder;
+use self::link::Link;
 pub use self::link::Request;
 use self::machine::Machine;
 pub use self::replay::PATIENCE;
 pub use self::results::{IntoCompletion, IntoContents, IntoPrompt, IntoToolResult, ReadRequest, Structured, Text};
+pub use self::serve::ServeError;
 use self::shared::Shared;
 use self::side::ServerSide;
 use self::worker::Worker;
@@ -158,7 +160,12 @@ impl Accept {
         let shared = self.server.0;
         let catalogue = Arc::clone(&lock(&shared.catalogue));
         let machine = StreamMachine::new(Arc::clone(&catalogue.definition), random::seed()?);
-        let link = Link::new(Machine::Stream(Box::new(machine)), Arc::clone(&catalogue), Arc::clone(&self.runtime), Arc::clone(&shared));
+        let link = Link::new(
+            Machine::Stream(Box::new(machine)),
+            Arc::clone(&catalogue),
+            Arc::clone(&self.runtime),
+            Arc::clone(&shared),
+        );
         shared.add(&link);
         let connection = Connection::new(Arc::clone(&link));
         let side = ServerSide::new(Worker::new(link, catalogue));

@@ -110,12 +110,12 @@ impl Run {
     fn ask(&mut self) -> Ending {
         let came = self.context.facts().memo().cloned();
         let mut cell = self.context.cell();
-        let requests = cell.take_questions();
+        let (requests, timeouts) = cell.take_questions();
         let (state, memo) = (cell.take_state(), cell.memo_json(came.as_ref()));
         drop(cell);
         let future = self.future.take();
         match catch_unwind(AssertUnwindSafe(|| drop(future))) {
-            Ok(()) => Ending::Asks(InputRequired { requests, state, memo }),
+            Ok(()) => Ending::Asks(InputRequired { requests, state, memo, timeouts }),
             Err(payload) => panicked(payload),
         }
     }
@@ -238,9 +238,13 @@ impl Wake for Count {
 }
 
 fn panicked(payload: Box<dyn Any + Send>) -> Ending {
-    let text = match payload.downcast::<&'static str>() {
+    Ending::Panicked(panic_text(payload))
+}
+
+/// What was said in a panic.
+pub(super) fn panic_text(payload: Box<dyn Any + Send>) -> String {
+    match payload.downcast::<&'static str>() {
         Ok(text) => (*text).to_owned(),
         Err(payload) => payload.downcast::<String>().map_or_else(|_| String::from("a panic"), |text| *text),
-    };
-    Ending::Panicked(text)
+    }
 }

@@ -2,26 +2,34 @@
 //!
 //! Drivers differ in where bytes come from and go to; all of them hand what is not bytes to a [`Worker`].
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 
+use futures_util::FutureExt as _;
 use mcp_sansio::diagnostic::Diagnostic;
 use mcp_sansio::ids::{CallId, ReplySlot, SlotId};
 use mcp_sansio::json::Json;
 use mcp_sansio::machine::Now;
 use mcp_sansio::server::{Call, Invocation, Notified, Reply, RequestFailure};
+use mcp_sansio::spec::Method;
 
 use super::catalogue::Catalogue;
 use super::cell::Cancelled;
 use super::connection::Connection;
 use super::context::Context;
+use super::error::HandlerError;
 use super::link::{Batch, Link, SlotGuard, settle};
 use super::machine::Deed;
-use super::replay::{Probe, Run, Task};
+use super::replay::{Probe, Run, Task, panic_text};
 use crate::report::Report;
 
 /// The most deeds that are taken in one go.
 const BATCH: usize = 128;
+
+/// The most notifications of a connection that handlers work on at a time. Unlike a request, a notification cannot be
+/// refused, so that a client would not notice that it sends more than are worked off: further ones are dropped.
+const MAX_NOTIFIED: usize = 1_024;
 
 pub(super) struct Worker {
     pub(super) link: Arc<Link>,
@@ -29,12 +37,14 @@ pub(super) struct Worker {
     /// Replies of handlers that were ready at once.
     replies: Vec<(ReplySlot, Reply)>,
     probe: Probe,
+    /// Held by each handler of a notification that is not done yet.
+    notified: Arc<()>,
 }
 
 impl Worker {
     pub(super) fn new(link: Arc<Link>, catalogue: Arc<Catalogue>) -> Self {
         let batch = Batch { catalogue, deeds: Vec::new() };
-        Self { link, batch, replies: Vec::new(), probe: Probe::silent() }
+        Self { link, batch, replies: Vec::new(), probe: Probe::silent(), notified: Arc::default() }
     }
 
     /// Answers what is ready and takes what is next, under one lock. The vector comes back with
@@ -90,21 +100,33 @@ impl Worker {
         self.link.runtime.spawn(Box::pin(Task { run, guard: Some(guard) }));
     }
 
+    /// Runs the handler of a notification: nobody waits for an answer, so that failures and panics are reported.
     pub(super) fn notified(&self, notified: Notified) {
-        let method = match &notified {
+        let method: Box<str> = match &notified {
             Notified::Custom { method, .. } => method.clone(),
+            Notified::Initialized => Method::Initialized.as_str().into(),
+            Notified::RootsListChanged => Method::RootsListChanged.as_str().into(),
             _ => "".into(),
         };
         let link = Arc::clone(&self.link);
-        let Some(work) = self.batch.catalogue.notified(notified, Connection::new(Arc::clone(&link))) else { return };
-        let work = async move {
-            if let Err(error) = work.await
-                && let (_, Some(error)) = error.into_object()
-            {
-                link.shared.hooks.report(&Report::NotificationFailed { method: &method, error: &*error });
-            }
-        };
-        self.link.runtime.spawn(Box::pin(work));
+        let connection = Connection::new(Arc::clone(&link));
+        // A notification has no answer that could tell of a panic, and must not take the connection down either.
+        let panicked = |payload| HandlerError::hidden(format!("it panicked: {}", panic_text(payload)));
+        let held = Arc::clone(&self.notified);
+        // One is ours, and one is `held`.
+        if matches!(notified, Notified::Custom { .. }) && Arc::strong_count(&held) >= MAX_NOTIFIED + 2 {
+            let error = "too many notifications are being worked on, and this one is dropped";
+            return report_failure(&link, &method, Err(HandlerError::hidden(error)));
+        }
+        match catch_unwind(AssertUnwindSafe(|| self.batch.catalogue.notified(notified, connection))) {
+            Ok(None) => {}
+            Ok(Some(work)) => self.link.runtime.spawn(Box::pin(async move {
+                let _held = held;
+                let outcome = AssertUnwindSafe(work).catch_unwind().await;
+                report_failure(&link, &method, outcome.unwrap_or_else(|payload| Err(panicked(payload))));
+            })),
+            Err(payload) => report_failure(&link, &method, Err(panicked(payload))),
+        }
     }
 
     pub(super) fn cancelled(&self, slot: SlotId, reason: Option<Box<str>>) {
@@ -123,5 +145,14 @@ impl Worker {
 
     pub(super) fn diagnostic(&self, diagnostic: &Diagnostic) {
         self.link.shared.hooks.report(&Report::Diagnostic(diagnostic));
+    }
+}
+
+/// What the handler of a notification could not do is for the error reporter alone.
+fn report_failure(link: &Link, method: &str, outcome: Result<(), HandlerError>) {
+    if let Err(error) = outcome
+        && let (_, Some(error)) = error.into_object()
+    {
+        link.shared.hooks.report(&Report::NotificationFailed { method, error: &*error });
     }
 }

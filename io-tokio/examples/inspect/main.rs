@@ -60,7 +60,7 @@ async fn main() -> ExitCode {
         Some(Failure::Usage(text)) => (2, format!("{text}\nTry `inspect --help`.")),
         Some(Failure::Connect(text)) => (3, text),
     };
-    eprintln!("inspect: {text}");
+    eprintln!("inspect: {}", render::harmless(&text));
     ExitCode::from(code)
 }
 
@@ -68,8 +68,11 @@ async fn run(options: Options) -> Result<(), Failure> {
     match &options.target {
         Target::Command { program, args } => {
             let (command, stderr) = Command::new(program).args(args).capture_stderr();
-            let command =
-                if options.trace { command.stderr_lines(|line| eprintln!("server: {line}")) } else { command };
+            let command = if options.trace {
+                command.stderr_lines(|line| eprintln!("server: {}", render::harmless(line)))
+            } else {
+                command
+            };
             let client = command.connect(client(&options)).await.map_err(|error| no_connection(&error))?;
             let outcome = work(&client, &options).await;
             if outcome.is_err() && !options.trace {
@@ -102,14 +105,14 @@ fn client(options: &Options) -> ClientBuilder {
     }
     if let Some(answer) = options.answer.clone() {
         client = client.on_form(move |form, _| {
-            eprintln!("the server asks: {}", form.message);
+            eprintln!("the server asks: {}", render::harmless(&form.message));
             std::future::ready(ElicitResult::accept(answer.clone()))
         });
     }
     if options.trace {
         client = client.trace(Arc::new(|trace| match trace {
             Trace::Sent(frame) => eprintln!("→ {}", String::from_utf8_lossy(frame)),
-            Trace::Received(frame) => eprintln!("← {}", String::from_utf8_lossy(frame)),
+            Trace::Received(frame) => eprintln!("← {}", render::harmless(&String::from_utf8_lossy(frame))),
             _ => {}
         }));
     }
@@ -128,7 +131,7 @@ fn tell_stderr(text: &str) {
     const LINES: usize = 20;
     let lines: Vec<&str> = text.lines().collect();
     for line in &lines[lines.len().saturating_sub(LINES)..] {
-        eprintln!("server: {line}");
+        eprintln!("server: {}", render::harmless(line));
     }
 }
 
@@ -139,7 +142,7 @@ async fn job(client: &Client, options: &Options) -> Result<(), Failure> {
             let progress = std::io::stderr().is_terminal();
             let call = client.call_tool(name, arguments.clone()).progress(move |report| {
                 if progress {
-                    eprintln!("progress: {}", render::progress(&report));
+                    eprintln!("progress: {}", render::harmless(&render::progress(&report)));
                 }
             });
             let result = call.await?;
@@ -191,7 +194,7 @@ fn show<T: serde::Serialize>(json: bool, value: &T, text: impl FnOnce() -> Strin
 
 fn print(text: &str) {
     // Whoever pipes us into `head` need not hear of it.
-    let _ = writeln!(std::io::stdout(), "{text}");
+    let _ = writeln!(std::io::stdout(), "{}", render::harmless(text));
 }
 
 /// How the era is found, from the options.

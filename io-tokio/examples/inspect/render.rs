@@ -48,12 +48,23 @@ impl Overview {
         section(&mut text, "Tools", &self.tools, tool);
         section(&mut text, "Prompts", &self.prompts, prompt_definition);
         section(&mut text, "Resources", &self.resources, |text, resource| {
-            let _ = writeln!(text, "  {}  {}{}", resource.uri, resource.name, kind(resource.mime_type.as_deref()));
+            let _ = writeln!(
+                text,
+                "  {}  {}{}",
+                one_line(&resource.uri),
+                one_line(&resource.name),
+                kind(resource.mime_type.as_deref())
+            );
             describe(text, resource.description.as_deref());
         });
         section(&mut text, "Resource templates", &self.templates, |text, template| {
-            let _ =
-                writeln!(text, "  {}  {}{}", template.uri_template, template.name, kind(template.mime_type.as_deref()));
+            let _ = writeln!(
+                text,
+                "  {}  {}{}",
+                one_line(&template.uri_template),
+                one_line(&template.name),
+                kind(template.mime_type.as_deref())
+            );
             describe(text, template.description.as_deref());
         });
         text
@@ -65,7 +76,7 @@ impl Overview {
             |info| format!("{} {}", info.display_name(), info.version),
         );
         // Writing to a string cannot fail, here and below.
-        let _ = writeln!(text, "{server}\n  era: {} ({})", self.era, self.version);
+        let _ = writeln!(text, "{}\n  era: {} ({})", one_line(&server), self.era, self.version);
         let _ = writeln!(text, "  capabilities: {}", names(&self.capabilities));
         if let Some(instructions) = &self.instructions {
             let _ = writeln!(text, "  instructions: {}", one_line(instructions));
@@ -108,8 +119,8 @@ fn tool(text: &mut String, tool: &Tool) {
         }
     }
     let hints = if hints.is_empty() { String::new() } else { format!("  [{}]", hints.join(", ")) };
-    let title = tool.title.as_ref().map_or_else(String::new, |title| format!("  “{title}”"));
-    let _ = writeln!(text, "  {}{title}{hints}", tool.name);
+    let title = tool.title.as_ref().map_or_else(String::new, |title| format!("  “{}”", one_line(title)));
+    let _ = writeln!(text, "  {}{title}{hints}", one_line(&tool.name));
     describe(text, tool.description.as_deref());
     text.push_str(&schema_text(&tool.input_schema, 6));
     if let Some(output) = &tool.output_schema {
@@ -123,7 +134,7 @@ fn schema_text(schema: &Json, indent: usize) -> String {
 }
 
 fn prompt_definition(text: &mut String, prompt: &Prompt) {
-    let _ = writeln!(text, "  {}", prompt.name);
+    let _ = writeln!(text, "  {}", one_line(&prompt.name));
     describe(text, prompt.description.as_deref());
     for argument in prompt.arguments.iter().flatten() {
         let must = if argument.is_required() { " (required)" } else { "" };
@@ -140,6 +151,12 @@ fn describe(text: &mut String, description: Option<&str>) {
 
 fn kind(mime_type: Option<&str>) -> String {
     mime_type.map_or_else(String::new, |mime_type| format!("  ({mime_type})"))
+}
+
+/// A text that moves no cursor and rings no bell: it is the server's, and the terminal is ours.
+pub(crate) fn harmless(text: &str) -> String {
+    let control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    text.chars().map(|c| if control(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// A text on one line, not too long a one.

@@ -212,7 +212,8 @@ impl Event {
 impl Events {
     fn next(&mut self) -> Option<Event> {
         loop {
-            let (event, rest) = self.text.split_once("\n\n").map(|(event, rest)| (event.to_owned(), rest.to_owned()))?;
+            let (event, rest) =
+                self.text.split_once("\n\n").map(|(event, rest)| (event.to_owned(), rest.to_owned()))?;
             self.text = rest;
             let field = |name: &str| {
                 event.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim_start().to_owned())
@@ -280,7 +281,7 @@ pub(crate) fn modern_request(id: impl Into<Value>, method: &str, mut params: Val
 impl Wire {
     /// Sends a request of the modern era, with the headers that repeat it and some more.
     pub(crate) async fn modern_with(&mut self, more: &[(&str, &str)], id: u64, method: &str, params: Value) {
-        let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
+        let name = params["name"].as_str().or_else(|| params["uri"].as_str()).map(str::to_owned);
         let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
         headers.extend(name.as_deref().map(|name| ("mcp-name", name)));
         headers.extend_from_slice(more);

@@ -117,6 +117,36 @@ fn o11_c_silence_falls_back_and_a_late_answer_is_ignored() {
     assert_eq!(driver.client.poll_timeout(), None);
 }
 
+/// A modern server that takes longer to start than the probe may take is not lost: it refuses `initialize`, but has
+/// answered the probe by then.
+#[test]
+fn a_late_discover_result_counts_when_initialize_is_refused() {
+    let refuse = |driver: &mut Driver, request: &Value| {
+        driver.error(&request["id"], -32022, json!({"supported": ["2026-07-28"], "requested": "2025-11-25"}));
+    };
+    let (mut driver, probe) = start(config());
+    driver.pass(seconds(5));
+    let request = driver.frame();
+    assert_eq!(request["method"], "initialize");
+    driver.result(&probe["id"], json!({"supportedVersions": ["2026-07-28"], "capabilities": {}}));
+    driver.quiet();
+    refuse(&mut driver, &request);
+    let facts = driver.connected();
+    assert_eq!((facts.version, facts.era()), (Version::V2026_07_28, Era::Modern));
+    driver.quiet();
+
+    // What is no proof leads to one more handshake at most.
+    let (mut driver, probe) = start(config());
+    driver.pass(seconds(5));
+    let request = driver.frame();
+    driver.result(&probe["id"], json!({}));
+    refuse(&mut driver, &request);
+    let again = driver.frame();
+    assert_eq!(again["method"], "initialize");
+    refuse(&mut driver, &again);
+    assert!(matches!(driver.event(), Action::Closed(Closed::NotConnected(ConnectError::Refused(_)))));
+}
+
 /// O11 d: a modern error never leads to `initialize`; the next request has a new id.
 #[test]
 fn o11_d_a_version_error_stays_modern() {

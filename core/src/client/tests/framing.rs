@@ -11,6 +11,21 @@ const O01: &str = concat!(
     "\n",
 );
 
+/// An answer that nests too deep ends its call at once, rather than by a time-out.
+#[test]
+fn answers_that_nest_too_deep_end_their_call() {
+    let mut driver = Driver::modern(config());
+    let (call, frame) = driver.tool("t");
+    let (other, _) = driver.tool("t");
+    let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    driver.feed(format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"a\":{deep}}}}}\n", frame["id"]).as_bytes());
+    assert_eq!(driver.diagnostic().kind, DiagnosticKind::Limit(Bound::JsonDepth));
+    let Err(CallError::InvalidResult { problem, .. }) = driver.done(call) else { panic!() };
+    assert!(problem.contains("json_depth"), "{problem}");
+    driver.quiet();
+    driver.client.cancel(driver.now, other, None).unwrap();
+}
+
 /// O01: frames cut anywhere, inside a character too, with writes between.
 #[test]
 fn o01_frames_cut_anywhere() {

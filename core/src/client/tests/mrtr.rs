@@ -321,6 +321,33 @@ fn pages_and_refusals_carry_no_content() {
     );
 }
 
+/// M-PROG-06: a retry is a request of its own. The handler runs from its start, its progress counts from there, and
+/// both the application and the idle clock hear of it.
+#[test]
+fn progress_starts_anew_with_each_round() {
+    let mut driver = Driver::modern(config().capabilities(form()));
+    let options = CallOptions::new().progress_token("t").idle(Some(Duration::from_secs(10)));
+    let call = driver.call_with(Request::call_tool("deploy", &Json::EMPTY_OBJECT), options);
+    let frame = driver.frame();
+    let report = |progress| json!({"progressToken": "t", "progress": progress});
+    driver.notify("notifications/progress", report(5));
+    assert!(matches!(driver.event(), Action::Progress { .. }));
+    driver.result(&frame["id"], input_required(json!({"inputRequests": {"who": who()}})));
+    let needed = driver.ask();
+    driver.client.supply_input(driver.now, needed.input, &accept("Kim")).unwrap();
+    let retry = driver.frame();
+    assert_eq!(retry["params"]["_meta"]["progressToken"], "t");
+    driver.pass(Duration::from_secs(9));
+    for (progress, increases) in [(1, true), (1, false), (2, true)] {
+        driver.notify("notifications/progress", report(progress));
+        assert_eq!(matches!(driver.event(), Action::Progress { .. }), increases, "{progress}");
+    }
+    driver.pass(Duration::from_secs(9));
+    driver.result(&retry["id"], complete());
+    assert!(driver.done(call).is_ok());
+    driver.quiet();
+}
+
 /// T-25: answers in a retry are bare; metadata of the legacy results stays out.
 #[test]
 fn answers_are_bare() {

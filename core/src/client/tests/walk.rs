@@ -84,6 +84,23 @@ fn walks_are_bounded() {
     driver.quiet();
 }
 
+/// Few items can be many bytes.
+#[test]
+fn walks_are_bounded_in_bytes() {
+    let mut limits = Limits::default();
+    limits.walk_bytes = 2_500;
+    let mut driver = Driver::modern(config().limits(limits));
+    let call = walk(&mut driver, List::Prompts);
+    for _ in 0..3 {
+        let frame = driver.frame();
+        let prompt = json!({"name": "p", "description": "d".repeat(1_000)});
+        driver.result(&frame["id"], json!({"prompts": [prompt], "nextCursor": "same"}));
+    }
+    let Err(CallError::BoundExceeded { bound, limit, partial }) = driver.done(call) else { panic!() };
+    assert_eq!((bound, limit, partial.len()), (Bound::WalkBytes, 2_500, 3));
+    driver.quiet();
+}
+
 /// Pages that are none end the walk.
 #[test]
 fn pages_that_are_none_are_invalid() {

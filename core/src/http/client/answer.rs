@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 use super::api::{Action, FetchFailed, FetchId, Unauthorized};
 use super::error::{Challenge, ExchangeError};
-use super::exchange::{Body, Exchange, Kind, Phase};
+use super::exchange::{Body, Exchange, Kind, Phase, Session};
 use super::machine::Http;
 use super::status::{Sent, Verdict, judge};
 use crate::client::{Core, Purpose};
@@ -56,6 +56,7 @@ impl Http {
             Verdict::Events => {
                 if let Kind::Listen(resume) = &mut exchange.kind {
                     resume.opened = Some(now.mono);
+                    resume.exists = true;
                     self.timers.clear(fetch);
                 }
                 let decoder = Box::new(Decoder::new(limit));
@@ -92,7 +93,7 @@ impl Http {
                     let text = "the server gave a session an id that no header can carry: it is not used";
                     core.diagnose(Diagnostic::new(DiagnosticKind::Exchange, text));
                 }
-                std::str::from_utf8(id).ok().filter(|_| valid).map(Into::into)
+                std::str::from_utf8(id).ok().filter(|_| valid).map(|id| Session(id.into()))
             });
         }
         exchange.phase = phase;
@@ -105,7 +106,9 @@ impl Http {
         exchange.phase = Phase::Rest;
         self.exchanges.insert(fetch, exchange);
         self.timers.set(fetch, now.mono.after(REST));
-        if opens && self.opening == Some(fetch) {
+        if !opens {
+            self.message_sent(core);
+        } else if self.opening == Some(fetch) {
             self.opened(core, now);
         }
     }
@@ -138,8 +141,9 @@ impl Http {
                 self.forget_wire(&exchange);
                 core.session_gone(now, wire, current);
             }
-            Kind::Listen(_) => {
-                if current {
+            // Where there never was such a stream, 404 says just that.
+            Kind::Listen(resume) => {
+                if current && resume.exists {
                     core.renew(now);
                 }
             }

@@ -1,5 +1,6 @@
 //! What an exchange is, and where it stands.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,9 +19,19 @@ pub(super) struct Exchange {
     /// The bytes of the body that are not reported as written.
     pub(super) unwritten: usize,
     /// The session that it names.
-    pub(super) session: Option<Arc<str>>,
+    pub(super) session: Option<Session>,
     /// How often it was refused for its credentials.
     pub(super) asked: u8,
+}
+
+/// The id of a session. Whoever knows it may speak in it: it is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Session(pub(super) Arc<str>);
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Session(hidden)")
+    }
 }
 
 #[derive(Debug)]
@@ -63,6 +74,8 @@ pub(super) struct Resume {
     pub(super) attempts: u32,
     /// When the stream was opened.
     pub(super) opened: Option<Mono>,
+    /// The server has opened it at least once: there is such a stream.
+    pub(super) exists: bool,
 }
 
 /// Where an exchange stands.
@@ -134,7 +147,7 @@ impl Call {
 
 impl Resume {
     pub(super) const fn new(budget: Duration) -> Self {
-        Self { last_id: None, retry: None, left: budget, silent: None, attempts: 0, opened: None }
+        Self { last_id: None, retry: None, left: budget, silent: None, attempts: 0, opened: None, exists: false }
     }
 }
 

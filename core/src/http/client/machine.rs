@@ -1,7 +1,6 @@
 //! What the frames of the core become: exchanges that are launched, held back or aborted.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,13 +8,16 @@ use bytes::Bytes;
 use super::api::{Action, FetchId, Input};
 use super::endpoint::{Endpoint, EndpointError};
 use super::error::ExchangeError;
-use super::exchange::{Call, Exchange, Kind, Phase, Resume};
+use super::exchange::{Call, Exchange, Kind, Phase, Resume, Session};
 use super::pair::Pair;
 use crate::client::{self, Client, Config, ConfigError, Core, Out, Purpose, Route, Sealed, Transport};
 use crate::error::{Error, Misuse};
 use crate::machine::{Deadlines, Mono, Now, TimerKind};
 use crate::spec::Version;
 
+/// The most notifications and responses that are on their way at once. A server that asks faster than it reads our
+/// answers must not make us open ever more connections.
+const MESSAGES_MOST: usize = 32;
 /// How long everything waits for `notifications/initialized` to be taken. A server that is silent is not waited for.
 const OPENING: Duration = Duration::from_secs(5);
 
@@ -32,12 +34,16 @@ pub struct Http {
     pub(super) timers: Deadlines<FetchId>,
     /// Those that have come, and are not obeyed yet.
     due: VecDeque<FetchId>,
-    pub(super) session: Option<Arc<str>>,
+    pub(super) session: Option<Session>,
     /// The revision that is or was spoken.
     pub(super) spoken: Option<Version>,
     /// The exchange that opens the session, while others wait for it.
     pub(super) opening: Option<FetchId>,
     held: VecDeque<(Bytes, Route)>,
+    /// Notifications and responses that wait for others to be taken.
+    messages: VecDeque<Bytes>,
+    /// Those that are on their way.
+    pub(super) messages_sent: usize,
     pub(super) pair: Pair,
     now: Mono,
 }
@@ -81,6 +87,8 @@ impl Client<Http> {
             spoken: None,
             opening: None,
             held: VecDeque::new(),
+            messages: VecDeque::new(),
+            messages_sent: 0,
             pair: Pair::No,
             now: Mono::default(),
         };
@@ -189,7 +197,7 @@ impl Client<Http> {
     /// The id of the legacy session, if the server gave one.
     #[must_use]
     pub fn session_id(&self) -> Option<&str> {
-        self.transport.session.as_deref()
+        self.transport.session.as_ref().map(|session| &*session.0)
     }
 }
 
@@ -228,7 +236,13 @@ impl Http {
                 }
             }
             Route::Initialized => Kind::Message { frame, opens: true },
-            Route::Notification | Route::Response => Kind::Message { frame, opens: false },
+            Route::Notification | Route::Response if self.messages_sent >= MESSAGES_MOST => {
+                return self.messages.push_back(frame);
+            }
+            Route::Notification | Route::Response => {
+                self.messages_sent += 1;
+                Kind::Message { frame, opens: false }
+            }
         };
         let opens = matches!(kind, Kind::Message { opens: true, .. });
         let fetch = self.launch(core, Exchange::new(kind, length));
@@ -247,6 +261,18 @@ impl Http {
         }
         for (frame, route) in std::mem::take(&mut self.held) {
             self.send(core, now, frame, route);
+        }
+    }
+
+    /// A notification or a response was taken, or will not be: the next one may go.
+    pub(super) fn message_sent(&mut self, core: &Core) {
+        self.messages_sent = self.messages_sent.saturating_sub(1);
+        if self.messages_sent < MESSAGES_MOST
+            && let Some(frame) = self.messages.pop_front()
+        {
+            self.messages_sent += 1;
+            let length = frame.len();
+            self.launch(core, Exchange::new(Kind::Message { frame, opens: false }, length));
         }
     }
 
@@ -321,6 +347,7 @@ impl Http {
         self.timers = Deadlines::new();
         self.due.clear();
         self.held.clear();
+        self.messages.clear();
         self.opening = None;
         self.session = None;
     }

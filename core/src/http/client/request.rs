@@ -75,7 +75,7 @@ impl Http {
             version_header(&mut headers, core.version_named().or(self.spoken));
         }
         if let Some(session) = &exchange.session {
-            headers.push(name::SESSION_ID, Bytes::copy_from_slice(session.as_bytes()));
+            headers.push(name::SESSION_ID, Bytes::copy_from_slice(session.0.as_bytes()));
         }
         for (name, value) in self.endpoint.headers().iter() {
             headers.push(name.to_owned(), value.clone());

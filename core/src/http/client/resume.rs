@@ -81,6 +81,13 @@ impl Http {
         match exchange.phase {
             Phase::Waiting => {
                 if let Kind::Call(call) = &mut exchange.kind {
+                    if !core.is_open(call.wire) {
+                        // It was answered in another stream.
+                        return self.forget_wire(&exchange);
+                    }
+                    if exchange.session != self.session {
+                        return self.fail(core, now, exchange, ExchangeError::SessionLost);
+                    }
                     call.resumed = true;
                 }
                 self.relaunch(core, now, exchange);
@@ -121,7 +128,9 @@ impl Http {
             Kind::Message { opens, .. } => {
                 let text = format!("a notification or a response was not taken: {why}");
                 core.diagnose(Diagnostic::new(DiagnosticKind::Exchange, text));
-                if opens && self.opening.is_some() {
+                if !opens {
+                    self.message_sent(core);
+                } else if self.opening.is_some() {
                     self.opened(core, now);
                 }
             }

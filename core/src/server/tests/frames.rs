@@ -92,6 +92,49 @@ fn batches_are_answered_as_batches() {
     }
 }
 
+/// A modern listen request that stands in a batch does not keep the batch's answers back.
+#[test]
+fn a_listen_stream_is_not_part_of_a_batch() {
+    let mut rig = Rig::legacy(definition(), "2025-03-26", json!({}));
+    let listen = modern(2, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    rig.send(json!([legacy(1, "ping", json!({})), listen]));
+    let answer = rig.one();
+    assert_eq!(answer[0], json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    assert_eq!((&answer[1]["id"], &answer[1]["error"]["code"]), (&json!(2), &json!(-32600)));
+    let _ = rig.server.publish(rig.now, &Event::ToolsListChanged);
+    rig.drain();
+    assert!(rig.take().iter().all(|frame| frame["params"].get("_meta").is_none()), "no stream is open");
+}
+
+/// A client that is asked something is read on, for its answer; one that only floods meanwhile, and reads nothing, is
+/// given up in the end. So is one that lets events pile up.
+#[test]
+fn a_client_that_reads_nothing_is_given_up() {
+    let rig = || {
+        let mut limits = crate::limits::Limits::server();
+        limits.output_bytes = 1_000;
+        let mut rig = Rig::legacy(builder().limits(limits).build().unwrap(), "2025-11-25", json!({}));
+        rig.send(legacy("s", "resources/subscribe", json!({"uri": "file:///a"})));
+        rig.take();
+        rig
+    };
+
+    let mut flooded = rig();
+    let _ = flooded.server.request(flooded.now, None, "ping", None, None).unwrap();
+    let ping = Bytes::from(format!("{}\n", legacy(1, "ping", json!({}))));
+    let refused = (0..1_000).find_map(|_| {
+        assert!(flooded.server.is_closed() || flooded.server.wants_input());
+        flooded.server.handle(flooded.now, Input::Bytes(ping.clone())).err()
+    });
+    assert_eq!(refused.unwrap().to_string(), "output_bytes = 1000 exceeded");
+    assert!(flooded.server.is_closed());
+
+    let mut piled = rig();
+    let event = Event::ResourceUpdated { uri: "file:///a".into() };
+    assert!((0..1_000).any(|_| piled.server.publish(piled.now, &event) == Sent::NotWanted));
+    assert!(piled.server.is_closed());
+}
+
 /// End of input: owed answers go out, then the machine closes; the deadline ends the rest.
 #[test]
 fn owed_answers_are_finished_at_the_end_of_input() {

@@ -1,5 +1,6 @@
 //! The server machine, driven by frames on a virtual clock.
 
+mod advice;
 mod cancel;
 mod eras;
 mod frames;

@@ -196,7 +196,7 @@ fn m_err_01_m_err_15_causes_have_their_codes() {
         rig.send_bytes(format!("{line}\n").as_bytes());
         let frame = rig.one();
         assert_eq!(frame["error"]["code"], code, "{line}: {frame}");
-        assert_eq!(frame.get("id").and_then(Value::as_i64), id, "{line}: {frame}");
+        assert_eq!(frame.get("id"), id.map(|id: i64| json!(id)).as_ref(), "{line}: {frame}");
     }
     rig.send(modern(1, "resources/read", json!({"uri": "file:///a"})));
     let slot = rig.invoked().slot;
@@ -429,6 +429,9 @@ fn m_ver_05_missing_extensions_are_refused_by_name() {
     rig.send(with_capabilities(2, "tools/call", json!({"name": "slow"}), declared));
     let context = rig.invoked().context;
     assert!(context.require_capabilities(&required).is_ok());
+    let error = context.require_capability("sampling.tools").unwrap_err();
+    assert_eq!(error.data.unwrap().get(), r#"{"requiredCapabilities":{"sampling":{"tools":{}}}}"#);
+    assert!(context.require_capability("no.such.thing").is_err());
     assert_eq!(context.client_capabilities().extension("com.example/x").unwrap().get(), r#"{"level":2}"#);
 }
 

@@ -114,6 +114,27 @@ fn u22_states_are_bound() {
     assert!(!rig.diagnostics.is_empty());
 }
 
+/// U-22, M-MRTR-09, M-ELIC-17, M-ELIC-24: a state is refused when somebody else brings it, as the front says who calls.
+#[test]
+fn u22_states_are_bound_to_the_principal() {
+    let mut rig = Rig::new(sealed());
+    let capabilities = json!({"elicitation": {}});
+    rig.server.set_principal(Some("alice".into()));
+    rig.send(call(1, json!({}), capabilities.clone()));
+    let asking = rig.invoked();
+    assert_eq!(asking.context.principal(), Some("alice"));
+    rig.reply(asking.slot, Reply::InputRequired(ask(vec![("who", form())])));
+    let state = rig.one()["result"]["requestState"].clone();
+    for (id, other) in [(2, Some("bob".into())), (3, None)] {
+        rig.server.set_principal(other);
+        rig.send(retry(id, json!({}), capabilities.clone(), json!({"who": accept("Kim")}), &state));
+        assert_eq!(rig.one()["error"]["code"], -32602);
+    }
+    rig.server.set_principal(Some("alice".into()));
+    rig.send(retry(4, json!({}), capabilities, json!({"who": accept("Kim")}), &state));
+    assert!(rig.invoked().context.input("who").unwrap().is_ok());
+}
+
 /// Without a key the state passes as it is written, and `""` is a state.
 #[test]
 fn without_a_key_the_state_is_the_handlers() {

@@ -46,10 +46,44 @@ fn initialize_needs_its_members_and_comes_once() {
         rig.send(legacy(2, "tools/list", json!({})));
         assert!(rig.one().get("error").is_some());
     }
+    for (member, wrong) in [
+        ("protocolVersion", json!(20251125)),
+        ("capabilities", json!([])),
+        ("clientInfo", json!("me")),
+        ("clientInfo", json!({"name": "c"})),
+        ("clientInfo", json!({"version": "1"})),
+    ] {
+        let mut request = initialize(json!("2025-11-25"));
+        request["params"][member] = wrong;
+        rig.send(request);
+        assert_eq!(rig.one()["error"]["code"], -32602, "{member}");
+    }
     rig.send(initialize(json!("2025-11-25")));
     rig.one();
     rig.send(initialize(json!("2025-11-25")));
     assert_eq!(rig.one()["error"]["code"], -32600);
+}
+
+/// What a session subscribes to is bounded in number and in bytes; what it has subscribed to it may name again.
+#[test]
+fn subscriptions_are_bounded() {
+    let mut limits = crate::limits::Limits::server();
+    limits.frame_bytes = 1_000;
+    limits.subscriptions = 3;
+    let mut rig = Rig::legacy(builder().limits(limits).build().unwrap(), "2025-11-25", json!({}));
+    let mut subscribe = |uri: String| {
+        rig.send(legacy(1, "resources/subscribe", json!({"uri": uri})));
+        rig.one()["error"]["message"].as_str().map(ToOwned::to_owned)
+    };
+    let long = |tail: &str| format!("file:///{}{tail}", "x".repeat(592));
+    assert_eq!(subscribe(long("a")), None);
+    assert_eq!(subscribe(long("b")).unwrap(), "frame_bytes = 1000 exceeded");
+    assert_eq!(subscribe(long("a")), None);
+    for uri in ["file:///1", "file:///2"] {
+        assert_eq!(subscribe(uri.into()), None);
+    }
+    assert_eq!(subscribe("file:///3".into()).unwrap(), "subscriptions = 3 exceeded");
+    assert_eq!(subscribe("file:///2".into()), None);
 }
 
 /// M-LOG, L-LOG: nothing before a level is set, then that level and above; requests of the modern era carry theirs.
@@ -131,6 +165,28 @@ fn subscriptions_can_be_vetoed() {
         assert_eq!(sent == Sent::Yes, subscribed);
         rig.drain();
         rig.take();
+    }
+}
+
+/// Past the bound on subscriptions a client is refused, whether or not the application is asked: it would wait for
+/// news that never come.
+#[test]
+fn subscriptions_past_the_bound_are_refused() {
+    let limits = crate::limits::Limits { subscriptions: 1, ..crate::limits::Limits::default() };
+    for asked in [false, true] {
+        let builder = builder().subscriptions().limits(limits.clone());
+        let builder = if asked { builder.ask_subscriptions() } else { builder };
+        let mut rig = Rig::legacy(builder.build().unwrap(), "2025-11-25", json!({}));
+        for (id, uri, taken) in [(1, "file:///a", true), (2, "file:///b", false), (3, "file:///a", true)] {
+            rig.send(legacy(id, "resources/subscribe", json!({"uri": uri})));
+            if asked {
+                let slot = rig.invoked().slot;
+                rig.reply(slot, Reply::Empty { meta: None });
+            }
+            let answer = rig.one();
+            assert_eq!(answer.get("result").is_some(), taken, "{answer}");
+            assert_eq!(answer["error"]["code"].as_i64().is_some(), !taken, "{answer}");
+        }
     }
 }
 

@@ -392,7 +392,12 @@ fn reply(json: &Json) -> Result<Reply, Problem> {
         "input" => {
             let Input { requests, state, memo } = read(value)?;
             let requests = requests.iter().map(|(key, request)| Ok((key.to_owned(), read(request)?)));
-            Reply::InputRequired(InputRequired { requests: requests.collect::<Result<_, Problem>>()?, state, memo })
+            Reply::InputRequired(InputRequired {
+                requests: requests.collect::<Result<_, Problem>>()?,
+                state,
+                memo,
+                timeouts: BTreeMap::new(),
+            })
         }
         "list" => {
             let Page { items, next_cursor } = read(value)?;

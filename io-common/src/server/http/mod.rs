@@ -20,6 +20,6 @@ mod endpoint;
 mod service;
 mod session;
 
-pub(super) use self::endpoint::Endpoint;
 pub use self::body::HttpBody;
+pub(super) use self::endpoint::Endpoint;
 pub use self::service::{HttpBuilder, HttpService, Principal};

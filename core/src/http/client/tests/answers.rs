@@ -440,3 +440,33 @@ fn requests_that_are_not_answered_hold_the_next_ones_back() {
     driver.end(&fetch);
     driver.quiet();
 }
+
+/// A server that asks faster than it reads our answers: only so many of them are under way, and it is not heard for
+/// ever.
+#[test]
+fn answers_to_a_server_that_does_not_read_are_bounded() {
+    let mut limits = crate::limits::Limits::default();
+    limits.output_bytes = 4_000;
+    let mut driver = Driver::legacy(config().limits(limits), Version::V2025_11_25);
+    let (call, fetch) = driver.tool("t");
+    driver.head(&fetch, 200, EVENTS);
+    let ping = |id: usize| event(&json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+    for id in 0..100 {
+        driver.body(&fetch, &ping(id));
+    }
+    assert_eq!(driver.fetches.len(), 32);
+    // Each one that is taken makes room for the next, in order.
+    for id in 0..100 {
+        let pong = driver.fetch();
+        assert_eq!(pong.rpc_id(), id);
+        driver.respond(&pong, if id % 2 == 0 { 202 } else { 500 }, NONE, "");
+    }
+    driver.events.clear();
+    driver.aborted.clear();
+    driver.quiet();
+    let flood: String = (0..400).map(ping).collect();
+    let failed = driver.client.handle(driver.now, Input::Body { fetch: fetch.id, bytes: Bytes::from(flood) });
+    assert!(matches!(failed, Err(crate::error::Error::LimitExceeded { .. })));
+    assert_eq!(driver.done(call).unwrap_err(), CallError::Disconnected);
+    assert!(matches!(driver.closed(), Closed::Failed(_)));
+}

@@ -246,3 +246,23 @@ fn a_refused_handshake_says_why() {
     let busy = ExchangeError::Status { status: 503 };
     assert_eq!(driver.closed(), Closed::NotConnected(ConnectError::Exchange(busy)));
 }
+
+/// A server that says nothing at all is waited for as for any request, and is no legacy server for that.
+#[test]
+fn silence_over_http_says_nothing_about_the_era() {
+    let (mut driver, probe) = Driver::probing(config());
+    assert_eq!(driver.wait(), (seconds(60), TimerKind::Probe));
+    assert_eq!(driver.closed(), Closed::NotConnected(ConnectError::TimedOut));
+    assert_eq!(std::mem::take(&mut driver.aborted), [probe.id]);
+    driver.quiet();
+    assert_eq!(driver.client.poll_timeout(), None);
+}
+
+#[test]
+fn nothing_secret_is_shown() {
+    let endpoint = endpoint().authorization("Bearer secret").unwrap();
+    let driver = Driver::legacy_at(config(), Version::V2025_11_25, endpoint);
+    assert_eq!(driver.client.session_id(), Some("s-1"));
+    let shown = format!("{:?}", driver.client);
+    assert!(!shown.contains("s-1") && !shown.contains("secret"), "{shown}");
+}

@@ -439,3 +439,36 @@ fn a_batch_of_2025_03_26_is_read() {
     driver.respond(&reply, 202, NONE, "");
     driver.quiet();
 }
+
+/// A stream of the old session cannot be resumed in the new one.
+#[test]
+fn a_stream_of_a_lost_session_is_not_resumed() {
+    let mut driver = Driver::legacy(config(), Version::V2025_11_25);
+    let (a, first) = driver.tool("a");
+    driver.respond(&first, 200, EVENTS, "id: 1\nretry: 1000\ndata:\n\n");
+    let (b, second) = driver.tool("b");
+    driver.respond(&second, 404, NONE, "");
+    driver.aborted.clear();
+    driver.open_session("s-2", Version::V2025_11_25);
+    renewed(&mut driver);
+    let again = driver.fetch();
+    driver.answer(&again, json!({"content": []}));
+    driver.done(b).unwrap();
+    assert_eq!(driver.wait().1, TimerKind::Backoff);
+    assert_eq!(driver.failed(a), ExchangeError::SessionLost);
+    driver.quiet();
+}
+
+/// Some servers have no stream and say so with 404: that is no reason for a new session.
+#[test]
+fn a_server_without_a_stream_may_say_404() {
+    let mut driver = Driver::legacy_at(config(), Version::V2025_11_25, endpoint());
+    let stream = driver.fetch();
+    driver.respond(&stream, 404, NONE, "");
+    driver.aborted.clear();
+    driver.quiet();
+    assert_eq!(driver.client.session_id(), Some("s-1"));
+    let (call, fetch) = driver.tool("t");
+    driver.answer(&fetch, json!({"content": []}));
+    driver.done(call).unwrap();
+}

@@ -443,6 +443,7 @@ fn m_mrtr_01_questions_travel_in_results() {
         requests: vec![("who".to_owned(), InputRequest::from(form))],
         state: Some("s".to_owned()),
         memo: None,
+        ..InputRequired::default()
     };
     rig.reply(who, invocation.slot, Reply::InputRequired(asked));
     let result = rig.json(answer)["result"].clone();

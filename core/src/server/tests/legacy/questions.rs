@@ -1,6 +1,8 @@
 //! Elicitation, sampling and roots on a legacy wire: what may be asked of whom, in which form, and what an answer
 //! is worth.
 
+use std::time::Duration;
+
 use super::*;
 use crate::error::ErrorObject;
 use crate::model::{
@@ -97,6 +99,46 @@ fn only_what_the_revision_has_is_asked() {
         let request = rig.server.request(rig.now, None, "elicitation/create", Some(&params), None);
         assert_eq!(request.is_ok(), has);
     }
+}
+
+/// L-LIFE-14: a question waits for as long as its handler says, and then counts as refused; the client is told.
+#[test]
+fn a_question_may_have_a_time_out_of_its_own() {
+    let requests = ["slow", "quick"].map(|key| (key.to_owned(), ListRootsParams::new().into()));
+    let timeouts = [("quick".to_owned(), Duration::from_secs(5))].into();
+    let both = InputRequired { requests: requests.into(), timeouts, ..InputRequired::default() };
+    let (mut rig, frames) = asked("2025-11-25", json!({"roots": {}}), both);
+    rig.advance(Duration::from_secs(4));
+    assert!(rig.take().is_empty());
+    rig.advance(Duration::from_secs(1));
+    let told = rig.one();
+    assert_eq!((&told["method"], &told["params"]["requestId"]), (&json!("notifications/cancelled"), &frames[1]["id"]));
+    rig.send(json!({"jsonrpc": "2.0", "id": frames[0]["id"], "result": {"roots": []}}));
+    let context = rig.invoked().context;
+    assert!(context.input("slow").unwrap().is_ok());
+    assert_eq!(context.input("quick").unwrap().as_ref().unwrap_err().code, ErrorCode::INTERNAL_ERROR);
+}
+
+/// A handler that keeps state and asks nothing runs again, at the pace that a modern client keeps, until the bound.
+#[test]
+fn rounds_that_ask_nothing_are_paced() {
+    let waiting = || InputRequired { state: Some("job".to_owned()), ..InputRequired::default() };
+    let (mut rig, frames) = asked("2025-11-25", json!({}), waiting());
+    assert!(frames.is_empty());
+    let mut waits = Vec::new();
+    for round in 1..=8 {
+        let from = rig.now.mono;
+        while rig.invocations.is_empty() {
+            let (at, _) = rig.server.poll_timeout().unwrap();
+            rig.advance(rig.now.mono.until(at));
+        }
+        waits.push(from.until(rig.now.mono).as_millis());
+        let invocation = rig.invoked();
+        assert_eq!((invocation.context.round(), invocation.context.state()), (round, Some("job")));
+        rig.reply(invocation.slot, Reply::InputRequired(waiting()));
+    }
+    assert_eq!(waits, [0, 100, 200, 400, 800, 1_600, 3_200, 5_000]);
+    assert_eq!(rig.one()["result"]["isError"], true, "the rounds are used up");
 }
 
 /// L-ROOT-08: the application hears that roots have changed, and an answer of roots that are none is found out.

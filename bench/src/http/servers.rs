@@ -1,0 +1,134 @@
+//! The servers that are compared. Each is the echo, on tokio in one thread, and says on standard output where it listens.
+//!
+//! | server | what it is |
+//! |---|---|
+//! | raw hyper | hyper, whose service reads the body and answers it like the floor |
+//! | mcp-sansio | [`mcp_sansio_tokio::http::HttpServer`], typed arguments, derived schema, validated |
+//! | rmcp | its `StreamableHttpService` on hyper, as it comes |
+
+use std::error::Error;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use mcp_sansio_tokio::{HttpServer, TokioRuntime};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+
+use crate::frames::Era;
+use crate::{echo, floor, os};
+
+/// One of the servers. The first is what the others are held to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Raw,
+    Ours,
+    Rmcp,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 3] = [Self::Raw, Self::Ours, Self::Rmcp];
+
+    /// The name on the command line.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Ours => "ours",
+            Self::Rmcp => "rmcp",
+        }
+    }
+
+    /// The name in the table.
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Raw => "raw hyper",
+            Self::Ours => "mcp-sansio",
+            Self::Rmcp => "rmcp 3.11.0",
+        }
+    }
+}
+
+/// Is the server `name`, until it is ended.
+pub(crate) fn serve(name: &str, tools: usize) -> Result<(), Box<dyn Error>> {
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or("no server of that name")?;
+    os::pin(0);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Its tasks are not all `Send`.
+    runtime.block_on(tokio::task::LocalSet::new().run_until(async {
+        match kind {
+            Kind::Raw => raw().await,
+            Kind::Ours => ours(tools).await,
+            Kind::Rmcp => rmcp(tools).await,
+        }
+    }))
+}
+
+async fn listen() -> Result<TcpListener, Box<dyn Error>> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    say(listener.local_addr()?)?;
+    Ok(listener)
+}
+
+fn say(address: std::net::SocketAddr) -> std::io::Result<()> {
+    let mut output = std::io::stdout();
+    writeln!(output, "{address}")?;
+    output.flush()
+}
+
+async fn raw() -> Result<(), Box<dyn Error>> {
+    let listener = listen().await?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(raw_answer));
+        tokio::task::spawn_local(async move { drop(connection.await) });
+    }
+}
+
+async fn raw_answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {
+    let body = request.into_body().collect().await?.to_bytes();
+    let mut out = Vec::with_capacity(384);
+    let is_modern = memchr::memmem::find(&body, b"protocolVersion\":\"2026").is_some();
+    if memchr::memmem::find(&body[..body.len().min(64)], b"tools/call").is_some() {
+        floor::echo_into(if is_modern { Era::Modern } else { Era::Legacy }, &body, &mut out);
+    } else {
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}");
+    }
+    let mut response = Response::new(Full::new(Bytes::from(out)));
+    let json = hyper::header::HeaderValue::from_static("application/json");
+    response.headers_mut().insert(hyper::header::CONTENT_TYPE, json);
+    Ok(response)
+}
+
+async fn ours(tools: usize) -> Result<(), Box<dyn Error>> {
+    let service = echo::ours(tools)?.http(TokioRuntime::current()).build()?;
+    let server = HttpServer::bind(service, "127.0.0.1:0").await?;
+    say(server.local_addr())?;
+    server.run().await;
+    Ok(())
+}
+
+async fn rmcp(tools: usize) -> Result<(), Box<dyn Error>> {
+    let peer = echo::Peer::new(tools);
+    let service = StreamableHttpService::new(
+        move || Ok(peer.clone()),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = listen().await?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let service = TowerToHyperService::new(service.clone());
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        tokio::task::spawn_local(async move { drop(connection.await) });
+    }
+}

@@ -1,0 +1,64 @@
+//! What servers in processes of their own have shown: their rates, and the processor time of a call.
+
+use std::time::Duration;
+
+use crate::report::{self, Goal, Row};
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort {
+    pub(crate) repetitions: usize,
+    pub(crate) run: Duration,
+}
+
+pub(crate) const COLUMNS: &[&str] =
+    &["calls/s", "spread", "× raw rate", "CPU per call, least", "median", "× raw CPU (least)"];
+
+/// What one run has shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Sample {
+    pub(crate) calls: usize,
+    pub(crate) elapsed: Duration,
+    pub(crate) cpu: Duration,
+}
+
+impl Sample {
+    pub(crate) fn rate(&self) -> f64 {
+        self.calls as f64 / self.elapsed.as_secs_f64()
+    }
+
+    /// The server's processor time for a call.
+    pub(crate) fn cpu_micros(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / self.calls as f64
+    }
+}
+
+/// What a goal is about.
+#[derive(Clone, Copy)]
+pub(crate) enum Figure {
+    Rate,
+    Cpu,
+}
+
+/// One line: what a server has shown, against the raw one.
+pub(crate) fn row(case: &str, name: &str, seen: &[Sample], raw: &[Sample], goal: Option<(Goal, Figure)>) -> Row {
+    let rates = |samples: &[Sample]| samples.iter().map(Sample::rate).collect::<Vec<_>>();
+    let costs = |samples: &[Sample]| samples.iter().map(Sample::cpu_micros).collect::<Vec<_>>();
+    let (rate, raw_rate) = (rates(seen), rates(raw));
+    let (cost, raw_cost) = (costs(seen), costs(raw));
+    let by_rate = report::median(&rate) / report::median(&raw_rate);
+    let by_cost = report::best(&cost) / report::best(&raw_cost);
+    let cells = vec![
+        format!("{:.0}", report::median(&rate)),
+        format!("{:.0}–{:.0}", report::best(&rate), report::worst(&rate)),
+        format!("{by_rate:.2}"),
+        format!("{:.2} µs", report::best(&cost)),
+        format!("{:.2} µs", report::median(&cost)),
+        format!("{by_cost:.2}"),
+    ];
+    let judged = goal.map(|(goal, figure)| match figure {
+        Figure::Rate => (goal, by_rate),
+        Figure::Cpu => (goal, by_cost),
+    });
+    Row::cells(case, name, cells, judged)
+}
