@@ -1,29 +1,62 @@
-//! The fixtures against each other, in memory: what the suite asks for is there in both eras, and every question is
-//! answered.
+//! The fixtures against each other, over streams in memory and over HTTP on real sockets: what the suite asks for is
+//! there in both eras, and every question is answered.
 #![allow(clippy::unwrap_used, reason = "a helper of a test may panic")]
+
+use std::time::Duration;
 
 use mcp_sansio_conformance::client::{Negotiation, Scenario, ScenarioError};
 use mcp_sansio_conformance::server::everything;
-use mcp_sansio_tokio::client::{Client, ClientError};
+use mcp_sansio_tokio::client::{Client, ClientBuilder, ClientError, ConnectionError};
 use mcp_sansio_tokio::core::client::CallError;
-use mcp_sansio_tokio::model::{ContentBlock, ElicitParams, ResourceContents, Tool};
+use mcp_sansio_tokio::core::http::server::{Options, Replay};
+use mcp_sansio_tokio::http::client::Endpoint;
+use mcp_sansio_tokio::model::{ContentBlock, ElicitParams, ResourceContents, SubscriptionFilter, Tool};
 use mcp_sansio_tokio::server::{BuiltServer, Context, HandlerError, NoArguments, Server};
 use mcp_sansio_tokio::spec::{Era, Version};
-use mcp_sansio_tokio::{connect_stream, serve_stream};
+use mcp_sansio_tokio::{HttpServer, TokioRuntime, connect_endpoint, connect_stream, serve_stream};
 use serde_json::{Value, json};
 
-const BOTH: [Version; 2] = [Version::V2025_11_25, Version::V2026_07_28];
+/// Each way to serve, with each era.
+const EVERY: [(Way, Version); 4] = [
+    (Way::Stream, Version::V2025_11_25),
+    (Way::Stream, Version::V2026_07_28),
+    (Way::Http, Version::V2025_11_25),
+    (Way::Http, Version::V2026_07_28),
+];
 
-async fn connect(server: BuiltServer, scenario: &Scenario, negotiation: Negotiation) -> Client {
-    let (ours, theirs) = tokio::io::duplex(1 << 20);
-    tokio::spawn(serve_stream(server, theirs));
-    connect_stream(scenario.client(negotiation), ours).await.unwrap()
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Stream,
+    Http,
+}
+
+async fn try_connect(way: Way, server: BuiltServer, client: ClientBuilder) -> Result<Client, ConnectionError> {
+    match way {
+        Way::Stream => {
+            let (ours, theirs) = tokio::io::duplex(1 << 20);
+            tokio::spawn(serve_stream(server, theirs));
+            connect_stream(client, ours).await
+        }
+        Way::Http => {
+            let options = Options::default().replay(Replay { retry: Duration::from_millis(50), ..Replay::default() });
+            let service = server.http(TokioRuntime::current()).options(options).build().unwrap();
+            let server = HttpServer::bind(service, "127.0.0.1:0").await.unwrap();
+            // By name: the name may lead to other addresses too.
+            let url = format!("http://localhost:{}/mcp", server.local_addr().port());
+            tokio::spawn(server.run());
+            connect_endpoint(client, Endpoint::new(&url).unwrap()).await
+        }
+    }
+}
+
+async fn connect(way: Way, server: BuiltServer, scenario: &Scenario, negotiation: Negotiation) -> Client {
+    try_connect(way, server, scenario.client(negotiation)).await.unwrap()
 }
 
 /// The client of the suite, connected to the server of the suite at one revision.
-async fn pair(version: Version) -> Client {
+async fn pair(way: Way, version: Version) -> Client {
     let scenario = Scenario::new("tools_call", version, Value::Null);
-    let client = connect(everything(None).unwrap(), &scenario, Negotiation::Pinned).await;
+    let client = connect(way, everything(None).unwrap(), &scenario, Negotiation::Pinned).await;
     assert_eq!(client.version(), Some(version));
     client
 }
@@ -36,8 +69,8 @@ async fn text(client: &Client, tool: &str, arguments: Value) -> String {
 
 #[tokio::test]
 async fn every_tool_answers_in_both_eras() {
-    for version in BOTH {
-        let client = pair(version).await;
+    for (way, version) in EVERY {
+        let client = pair(way, version).await;
         let tools = client.tools().await.unwrap();
         assert_eq!(tools.first().unwrap().name, "test_simple_text", "the suite calls the first tool without arguments");
         for Tool { name, description, .. } in tools {
@@ -69,8 +102,8 @@ async fn questions_are_answered_with_the_same_text_in_both_eras() {
         ("test_input_required_result_multi_round", "an answer likes an answer."),
         ("test_input_required_result_capabilities", "Model: This is what the model says.; user: an answer"),
     ];
-    for version in BOTH {
-        let client = pair(version).await;
+    for (way, version) in EVERY {
+        let client = pair(way, version).await;
         for (tool, answer) in expected {
             assert_eq!(text(&client, tool, json!({})).await, answer, "{version}");
         }
@@ -87,8 +120,8 @@ async fn questions_are_answered_with_the_same_text_in_both_eras() {
 
 #[tokio::test]
 async fn progress_comes_in_three_steps() {
-    for version in BOTH {
-        let client = pair(version).await;
+    for (way, version) in EVERY {
+        let client = pair(way, version).await;
         let (call, mut reports) = client.call_tool("test_tool_with_progress", json!({})).progress_stream();
         call.await.unwrap();
         let mut seen = Vec::new();
@@ -101,8 +134,8 @@ async fn progress_comes_in_three_steps() {
 
 #[tokio::test]
 async fn resources_prompts_and_completions_are_there() {
-    for version in BOTH {
-        let client = pair(version).await;
+    for (way, version) in EVERY {
+        let client = pair(way, version).await;
         let uris: Vec<String> = client.resources().await.unwrap().into_iter().map(|resource| resource.uri).collect();
         assert_eq!(uris, ["test://static-text", "test://static-binary", "test://watched-resource"]);
         let read = client.read_resource("test://template/123/data").await.unwrap();
@@ -141,12 +174,12 @@ async fn resources_prompts_and_completions_are_there() {
 async fn an_era_that_is_not_offered_is_refused() {
     for (only, other) in [(Era::Legacy, Version::V2026_07_28), (Era::Modern, Version::V2025_11_25)] {
         let scenario = Scenario::new("tools_call", other, Value::Null);
-        let (ours, theirs) = tokio::io::duplex(1 << 20);
-        tokio::spawn(serve_stream(everything(Some(only)).unwrap(), theirs));
-        connect_stream(scenario.client(Negotiation::Pinned), ours).await.unwrap_err();
-
-        let client = connect(everything(Some(only)).unwrap(), &scenario, Negotiation::Automatic).await;
-        assert_eq!(client.era(), Some(only));
+        for way in [Way::Stream, Way::Http] {
+            let server = everything(Some(only)).unwrap();
+            try_connect(way, server.clone(), scenario.client(Negotiation::Pinned)).await.unwrap_err();
+            let client = connect(way, server, &scenario, Negotiation::Automatic).await;
+            assert_eq!(client.era(), Some(only), "{way:?}");
+        }
     }
 }
 
@@ -167,10 +200,10 @@ fn stand_in() -> BuiltServer {
 
 #[tokio::test]
 async fn a_scenario_tells_success_from_failure() {
-    for version in BOTH {
+    for (way, version) in EVERY {
         let run = |name: &'static str| async move {
             let scenario = Scenario::new(name, version, Value::Null);
-            let client = connect(stand_in(), &scenario, Negotiation::Automatic).await;
+            let client = connect(way, stand_in(), &scenario, Negotiation::Automatic).await;
             scenario.run(&client).await
         };
         run("tools_call").await.unwrap();
@@ -184,11 +217,37 @@ async fn a_scenario_tells_success_from_failure() {
 
 #[tokio::test]
 async fn a_missing_capability_is_refused_with_what_is_missing() {
-    let (ours, theirs) = tokio::io::duplex(1 << 20);
-    tokio::spawn(serve_stream(everything(None).unwrap(), theirs));
-    let client = connect_stream(Client::builder("bare", "1.0.0"), ours).await.unwrap();
-    let refused = client.call_tool("test_missing_capability", json!({})).await.unwrap_err();
-    let ClientError::Call(CallError::Remote(error)) = refused else { panic!("{refused:?}") };
-    let data: Value = error.data.unwrap().parse().unwrap();
-    assert_eq!(data, json!({"requiredCapabilities": {"sampling": {}}}));
+    for way in [Way::Stream, Way::Http] {
+        let bare = Client::builder("bare", "1.0.0");
+        let client = try_connect(way, everything(None).unwrap(), bare).await.unwrap();
+        let refused = client.call_tool("test_missing_capability", json!({})).await.unwrap_err();
+        let ClientError::Call(CallError::Remote(error)) = refused else { panic!("{refused:?}") };
+        let data: Value = error.data.unwrap().parse().unwrap();
+        assert_eq!(data, json!({"requiredCapabilities": {"sampling": {}}}));
+    }
+}
+
+/// SEP-1699: the server ends the stream of the call before its answer, and the client comes back for it, many at a time.
+#[tokio::test]
+async fn answers_are_fetched_after_their_stream_was_ended() {
+    let client = pair(Way::Http, Version::V2025_11_25).await;
+    let calls = (0..8).map(|_| async { text(&client, "test_reconnection", json!({})).await });
+    for answer in futures_util::future::join_all(calls).await {
+        assert_eq!(answer, "Reconnection test completed successfully");
+    }
+}
+
+/// A listen stream hears of what calls on other connections bring about, and of nothing that it did not ask for.
+#[tokio::test]
+async fn changes_reach_those_who_listen() {
+    for way in [Way::Stream, Way::Http] {
+        let client = pair(way, Version::V2026_07_28).await;
+        let mut filter = SubscriptionFilter::default();
+        filter.prompts_list_changed = Some(true);
+        let mut stream = client.listen(&filter).await.unwrap();
+        text(&client, "test_trigger_tool_change", json!({})).await;
+        text(&client, "test_trigger_prompt_change", json!({})).await;
+        let first = stream.next().await.unwrap();
+        assert_eq!(&*first.method, "notifications/prompts/list_changed", "{way:?}");
+    }
 }
