@@ -3,5 +3,7 @@
 pub mod bridge;
 pub mod fixtures;
 pub mod frames;
+pub mod guest;
 pub mod schema;
+pub mod site;
 pub mod solo;

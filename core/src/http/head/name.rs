@@ -26,8 +26,6 @@ pub(crate) const ORIGIN: &str = "origin";
 pub(crate) const PARAM_PREFIX: &str = "mcp-param-";
 /// The revision that is spoken.
 pub(crate) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-/// When to come again.
-pub(crate) const RETRY_AFTER: &str = "retry-after";
 /// The legacy session.
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 /// What an authorization must look like.

@@ -5,10 +5,12 @@
 //! | this one | messages, error codes, `_meta`, one request at a time |
 //! | `catalogue` | capabilities, lists, caching, tools, resources, prompts, completion |
 //! | `input` | rounds of input, elicitation, sampling, roots |
+//! | `mirrors` | annotations of arguments |
 //! | `streams` | listen streams, cancellation, progress, log messages |
 
 mod catalogue;
 mod input;
+mod mirrors;
 mod streams;
 
 use super::*;

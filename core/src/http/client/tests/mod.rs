@@ -7,6 +7,7 @@ mod headers;
 mod interleaved;
 mod pair;
 mod paired;
+mod requirements;
 mod session;
 
 use std::collections::VecDeque;

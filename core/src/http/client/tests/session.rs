@@ -457,17 +457,3 @@ fn a_stream_of_a_lost_session_is_not_resumed() {
     assert_eq!(driver.failed(a), ExchangeError::SessionLost);
     driver.quiet();
 }
-
-/// Some servers have no stream and say so with 404: that is no reason for a new session.
-#[test]
-fn a_server_without_a_stream_may_say_404() {
-    let mut driver = Driver::legacy_at(config(), Version::V2025_11_25, endpoint());
-    let stream = driver.fetch();
-    driver.respond(&stream, 404, NONE, "");
-    driver.aborted.clear();
-    driver.quiet();
-    assert_eq!(driver.client.session_id(), Some("s-1"));
-    let (call, fetch) = driver.tool("t");
-    driver.answer(&fetch, json!({"content": []}));
-    driver.done(call).unwrap();
-}

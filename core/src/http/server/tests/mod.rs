@@ -1,11 +1,13 @@
 //! The HTTP server, driven by heads and bytes on a virtual clock. No test has a socket.
 
 mod heads;
+mod interleavings;
 mod legacy;
 mod modern;
 mod modes;
 mod pair;
 mod replay;
+mod requirements;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
