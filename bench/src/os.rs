@@ -6,14 +6,24 @@ use std::time::Duration;
 /// Keeps this process, and the threads that it starts from now on, on one core. Where that cannot be had, everything
 /// runs as it comes.
 pub(crate) fn pin(core: usize) {
-    if cores() < 2 {
-        return;
+    if cores() > 1 {
+        set_affinity(0, core);
     }
+}
+
+/// The same for another process that has just been started. The threads that it has already are left alone.
+pub(crate) fn pin_process(process: u32, core: usize) {
+    if let Ok(process) = libc::pid_t::try_from(process) {
+        set_affinity(process, core);
+    }
+}
+
+fn set_affinity(process: libc::pid_t, core: usize) {
     // SAFETY: the set is a plain array of bits, of which zero is a value; the call reads as much as it is told.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(core, &mut set);
-        libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
+        libc::sched_setaffinity(process, size_of_val(&set), &raw const set);
     }
 }
 

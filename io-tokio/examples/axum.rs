@@ -13,7 +13,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use mcp_sansio_tokio::TokioRuntime;
-use mcp_sansio_tokio::http::Principal;
+use mcp_sansio_tokio::http::{HttpService, Principal};
 use mcp_sansio_tokio::model::Tool;
 use mcp_sansio_tokio::server::{Context, NoArguments, Server};
 
@@ -38,20 +38,30 @@ async fn check(mut request: Request, next: Next) -> Response {
     }
 }
 
+fn whoami() -> Server {
+    Server::new("whoami", "1.0.0").tool(
+        Tool::new("whoami").description("Says who you are").read_only(),
+        |_: NoArguments, cx: Context| async move { format!("You are {}.", cx.principal().unwrap_or("nobody")) },
+    )
+}
+
+/// The service at a path of its own, behind the check; everything else is not.
+pub(crate) fn application(service: HttpService) -> Router {
+    Router::new()
+        .route_service("/mcp", service)
+        .layer(middleware::from_fn(check))
+        .route("/health", get(|| async { "well\n" }))
+}
+
+pub(crate) fn service() -> Result<HttpService, Box<dyn std::error::Error>> {
+    Ok(whoami().build()?.http(TokioRuntime::current()).build()?)
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8000".into());
-    let server = Server::new("whoami", "1.0.0")
-        .tool(
-            Tool::new("whoami").description("Says who you are").read_only(),
-            |_: NoArguments, cx: Context| async move { format!("You are {}.", cx.principal().unwrap_or("nobody")) },
-        )
-        .build()?;
-    let service = server.http(TokioRuntime::current()).build()?;
-    let application = Router::new()
-        .route_service("/mcp", service.clone())
-        .layer(middleware::from_fn(check))
-        .route("/health", get(|| async { "well\n" }));
+    let service = service()?;
+    let application = application(service.clone());
     let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("listening at http://{}/mcp", listener.local_addr()?);
     let stop = async move {

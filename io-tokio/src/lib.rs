@@ -52,9 +52,10 @@ pub use self::io::Adapter;
 pub use self::runtime::TokioRuntime;
 #[cfg(unix)]
 pub use self::serve::serve_unix;
-pub use self::serve::{MAX_CONNECTIONS, ServeError, serve_stream, serve_tcp};
+pub use self::serve::{MAX_CONNECTIONS, serve_stream, serve_tcp};
 pub use self::stdio::{accept_stdio, serve_stdio};
 #[cfg(feature = "http")]
 pub use self::web::{HttpServer, TcpConnector, connect_endpoint, connect_http, serve_http};
 #[cfg(feature = "http")]
 pub use mcp_sansio_io::http;
+pub use mcp_sansio_io::server::ServeError;

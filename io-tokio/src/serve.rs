@@ -5,11 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use mcp_sansio_io::core::error::Error;
-use mcp_sansio_io::core::server::Closed;
-use mcp_sansio_io::server::{Accept, BuiltServer};
-use mcp_sansio_io::{NoRandomness, StreamError};
-use thiserror::Error;
+use mcp_sansio_io::server::{BuiltServer, ServeError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -24,24 +20,6 @@ pub const MAX_CONNECTIONS: usize = 1_024;
 /// How long a listener waits after an error, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a server stopped.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// The stream failed.
-    #[error(transparent)]
-    Stream(#[from] StreamError),
-    /// The machine could not go on.
-    #[error(transparent)]
-    Failed(Error),
-    /// A server needs randomness.
-    #[error(transparent)]
-    NoRandomness(#[from] NoRandomness),
-    /// The listener could not be opened.
-    #[error("cannot listen: {0}")]
-    Listen(#[source] io::Error),
-}
-
 /// Serves the client at the other end of a stream, until it ends.
 ///
 /// # Errors
@@ -51,30 +29,7 @@ where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
     let (reader, writer) = tokio::io::split(stream);
-    serve_halves(server.accept(TokioRuntime::current()), Adapter(reader), Adapter(writer)).await
-}
-
-pub(crate) async fn serve_halves<R, W>(accept: Accept, reader: R, writer: W) -> Result<(), ServeError>
-where
-    R: futures_io::AsyncRead + Unpin + Send + 'static,
-    W: futures_io::AsyncWrite + Unpin + Send + 'static,
-{
-    let (_, driver) = accept.over(reader, writer)?;
-    match driver.await {
-        Ok(Closed::Failed(error)) => Err(ServeError::Failed(error)),
-        Ok(_) => Ok(()),
-        // The client has gone, and with it those who waited for answers.
-        Err(StreamError::Write(error)) if is_gone(&error) => Ok(()),
-        Err(StreamError::Read(error)) if is_gone(&error) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted
-    )
+    server.accept(TokioRuntime::current()).serve(Adapter(reader), Adapter(writer)).await
 }
 
 /// Serves every client that connects over TCP, at most [`MAX_CONNECTIONS`] at a time, until it is dropped.
@@ -136,7 +91,7 @@ where
                 let accepted = server.accept(TokioRuntime::current());
                 connections.spawn(async move {
                     // One connection that fails is no matter for the others, nor for the listener.
-                    let _ = serve_halves(accepted, Adapter(reader), Adapter(writer)).await;
+                    let _ = accepted.serve(Adapter(reader), Adapter(writer)).await;
                     drop(place);
                 });
             }

@@ -15,12 +15,11 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, Bytes};
 use futures_io::{AsyncRead, AsyncWrite};
-use mcp_sansio_io::server::{Accept, BuiltServer};
+use mcp_sansio_io::server::{Accept, BuiltServer, ServeError};
 use tokio::sync::mpsc;
 
 use crate::io::Adapter;
 use crate::runtime::TokioRuntime;
-use crate::serve::{ServeError, serve_halves};
 
 /// How much the reading thread reads at a time.
 const CHUNK: usize = 64 << 10;
@@ -41,7 +40,7 @@ pub async fn serve_stdio(server: BuiltServer) -> Result<(), ServeError> {
 /// # Errors
 /// As [`serve_stdio`].
 pub async fn accept_stdio(accept: Accept) -> Result<(), ServeError> {
-    serve_halves(accept, input(), output()).await
+    accept.serve(input(), output()).await
 }
 
 fn input() -> Box<dyn AsyncRead + Send + Unpin> {

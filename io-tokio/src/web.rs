@@ -11,12 +11,11 @@ use mcp_sansio_io::BoxFuture;
 use mcp_sansio_io::client::{Client, ClientBuilder, ConnectionError};
 use mcp_sansio_io::http::client::{ByteStream, Connector, Endpoint, Pool};
 use mcp_sansio_io::http::{Bounds, Connections, HttpService};
-use mcp_sansio_io::server::BuiltServer;
+use mcp_sansio_io::server::{BuiltServer, ServeError};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 
 use crate::io::Adapter;
 use crate::runtime::TokioRuntime;
-use crate::serve::ServeError;
 
 /// Serves every client that connects to `address`, until it is dropped.
 ///

@@ -352,6 +352,23 @@ async fn a_replaced_server_tells_listeners_and_sessions_and_serves_anew() {
     assert_eq!(content(&wire.answer().await.json()), "new");
 }
 
+#[tokio::test]
+async fn a_session_goes_on_in_another_server() {
+    let server = server().build().unwrap();
+    let first = start(&server).await;
+    let mut wire = first.open().await;
+    let session = wire.initialize("2025-11-25").await;
+    let exported = first.service.export_sessions();
+    assert_eq!(exported.len(), 1);
+    let second = start(&server).await;
+    second.service.import_session(&exported[0]).unwrap();
+    assert!(second.service.import_session(&exported[0]).is_err(), "it is here already");
+    assert!(second.service.import_session(b"garbage").is_err());
+    let mut wire = second.open().await;
+    wire.legacy(&session, legacy_call(1, "echo", json!({"text": "moved"}))).await;
+    assert_eq!(content(&wire.answer().await.json()), "moved");
+}
+
 /// Idle sessions go.
 #[tokio::test(start_paused = true)]
 async fn an_idle_session_expires() {
@@ -371,22 +388,33 @@ async fn an_idle_session_expires() {
 
 #[tokio::test]
 async fn what_runs_may_finish_when_the_server_stops() {
-    let (server, held) = held(server());
+    let (server, mut held) = held(server());
     let running = start(&server.build().unwrap()).await;
     let address = running.address;
-    let mut wire = running.open().await;
-    wire.modern(1, "tools/call", call("held", json!({}))).await;
+    let (mut modern, mut legacy) = (running.open().await, running.open().await);
+    modern.modern(1, "tools/call", call("held", json!({}))).await;
+    held.begun.notified().await;
+    let session = legacy.initialize("2025-11-25").await;
+    let mut standing = running.open().await;
+    standing.get(&[("mcp-session-id", &session), ("mcp-protocol-version", "2025-11-25")]).await;
+    standing.head().await.unwrap();
+    legacy.legacy(&session, legacy_call(1, "held", json!({}))).await;
     held.begun.notified().await;
     let mut idle = running.open().await;
     let stopped = running.stop();
-    // Who does nothing is sent away at once, and nobody is let in.
+    // Who does nothing is sent away at once, who waits for news too, and nobody is let in.
     assert!(idle.ends().await);
+    assert!(standing.event(&mut Events::default()).await.is_none());
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
-    held.release.notify_one();
-    let answer = wire.answer().await;
-    assert_eq!(content(&answer.json()), "released");
+    for wire in [&mut modern, &mut legacy] {
+        held.release.notify_one();
+        assert_eq!(held.ends.recv().await, Some(None));
+        assert_eq!(content(&wire.answer().await.json()), "released");
+    }
     stopped.await.unwrap();
-    assert!(wire.ends().await);
+    for wire in [&mut modern, &mut legacy] {
+        assert!(wire.ends().await);
+    }
 }
 
 #[tokio::test]

@@ -464,8 +464,9 @@ fn u50_what_the_first_answer_says_of_the_era() {
     let no_session = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "Bad Request: No valid session ID"},
         "id": null})
     .to_string();
-    let refusals: [(u16, &[(&str, &str)], &str); 3] =
-        [(400, &[], ""), (400, JSON, &no_session), (404, &[("content-type", "text/html")], "<h1>Not Found</h1>")];
+    let none: &[(&str, &str)] = &[];
+    let html: &[(&str, &str)] = &[("content-type", "text/html")];
+    let refusals = [(400, none, ""), (400, JSON, no_session.as_str()), (404, html, "<h1>Not Found</h1>")];
     for cut in [usize::MAX, 1] {
         for (status, headers, body) in refusals {
             let (mut guest, probe) = start();

@@ -7,7 +7,7 @@ use crate::workspace::Workspace;
 pub(crate) const HELP: &str = "
 cargo xtask bench [options of the benchmarks]
 
-Runs the benchmarks of the folder `bench` in a build of the profile `dist` and prints their table.
+Installs the peers that are measured too, and runs the benchmarks of the folder `bench` in a build of the profile `dist` and prints their table.
 `--quick` takes few repetitions; `cargo xtask bench -- --help` tells all options.
 ";
 
@@ -16,5 +16,10 @@ pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<(), Error> {
         return Err(Error::failed("there is no folder `bench` with benchmarks in this tree"));
     }
     let given = args.rest().into_iter().filter(|word| word != "--");
-    Run::cargo(workspace, "run --profile dist --package mcp-sansio-bench --").args(given).go()
+    crate::peers::install(workspace)?;
+    let cache = workspace.path(crate::peers::CACHE);
+    Run::cargo(workspace, "run --profile dist --package mcp-sansio-bench --")
+        .args(given)
+        .env(crate::peers::CACHE_VARIABLE, cache)
+        .go()
 }

@@ -5,11 +5,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
+use super::servers::Kind;
 use crate::frames::{self, Era, POOL};
 use crate::os;
 use crate::served::Sample;
@@ -43,19 +44,21 @@ pub(super) struct Connection {
 }
 
 impl Load {
-    /// Starts this program again, as the server `name`, and connects to it.
-    pub(super) fn start(name: &str, job: Job) -> Self {
-        let program = std::env::current_exe().expect("a program knows its own file");
-        let mut child = Command::new(program)
-            .args(["--serve", &format!("http-{name}"), "1"])
+    /// Starts a server, and connects to it.
+    pub(super) fn start(kind: Kind, job: Job) -> Self {
+        let mut command = kind.command().expect("the server is there");
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
-            .expect("this program can be started");
+            .expect("the server can be started");
+        os::pin_process(child.id(), 0);
         let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).expect("the server says where it listens");
-        let address: SocketAddr = line.trim().parse().expect("an address");
+        let address = line.trim().trim_start_matches("http://").trim_end_matches("/mcp");
+        let address: SocketAddr = address.parse().expect("an address");
         let connections = (0..job.connections).map(|number| {
             let mut connection = Connection::open(address);
             connection.prepare(address, job, number);

@@ -24,7 +24,7 @@ fn push(kind: Kind, table: &mut Table, case: &str, bytes: usize, goal: usize) {
 }
 
 fn start(kind: Kind, era: Era) -> Load {
-    let mut load = Load::start(kind.name(), Job { era, connections: 1, text: 64 });
+    let mut load = Load::start(kind, Job { era, connections: 1, text: 64 });
     // What is made once has been made.
     load.run(std::time::Duration::from_millis(50));
     load

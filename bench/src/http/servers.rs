@@ -3,11 +3,14 @@
 //! | server | what it is |
 //! |---|---|
 //! | raw hyper | hyper, whose service reads the body and answers it like the floor |
-//! | mcp-sansio | [`mcp_sansio_tokio::http::HttpServer`], typed arguments, derived schema, validated |
+//! | mcp-sansio | [`mcp_sansio_tokio::HttpServer`], typed arguments, derived schema, validated |
 //! | rmcp | its `StreamableHttpService` on hyper, as it comes |
+//! | TypeScript, Python | the fixtures of the interop tests (`tests/interop`), whose tools are more than a hundred |
 
 use std::error::Error;
 use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -32,10 +35,40 @@ pub(super) enum Kind {
     Raw,
     Ours,
     Rmcp,
+    TypeScript,
+    Python,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 3] = [Self::Raw, Self::Ours, Self::Rmcp];
+    /// Those that can be started here. The peers of other languages are there if `xtask` has installed them.
+    pub(super) fn all() -> Vec<Self> {
+        let ours = [Self::Raw, Self::Ours, Self::Rmcp];
+        let others = [Self::TypeScript, Self::Python].into_iter().filter(|kind| kind.command().is_some());
+        ours.into_iter().chain(others).collect()
+    }
+
+    /// How the server is started: this program again, or a peer's.
+    pub(super) fn command(self) -> Option<Command> {
+        let script = |program: PathBuf, script: PathBuf| {
+            let mut command = Command::new(program);
+            command.arg(script).arg("--http");
+            command
+        };
+        match self {
+            Self::Raw | Self::Ours | Self::Rmcp => {
+                let mut command = Command::new(std::env::current_exe().ok()?);
+                command.args(["--serve", &format!("http-{}", self.name()), "1"]);
+                Some(command)
+            }
+            Self::TypeScript => Some(script("node".into(), cache()?.join("node/server2.mjs"))),
+            Self::Python => Some(script(cache()?.join("venv/bin/python"), "tests/interop/python/server.py".into())),
+        }
+    }
+
+    /// Whether it is of another language.
+    pub(super) const fn is_foreign(self) -> bool {
+        matches!(self, Self::TypeScript | Self::Python)
+    }
 
     /// The name on the command line.
     pub(super) const fn name(self) -> &'static str {
@@ -43,6 +76,8 @@ impl Kind {
             Self::Raw => "raw",
             Self::Ours => "ours",
             Self::Rmcp => "rmcp",
+            Self::TypeScript => "typescript",
+            Self::Python => "python",
         }
     }
 
@@ -52,13 +87,21 @@ impl Kind {
             Self::Raw => "raw hyper",
             Self::Ours => "mcp-sansio",
             Self::Rmcp => "rmcp 3.11.0",
+            Self::TypeScript => "TypeScript SDK 2.4.0",
+            Self::Python => "Python SDK 2.3.0",
         }
     }
 }
 
+/// Where `xtask` has put the peers.
+fn cache() -> Option<PathBuf> {
+    std::env::var_os("MCP_INTEROP_CACHE").map(PathBuf::from)
+}
+
 /// Is the server `name`, until it is ended.
 pub(crate) fn serve(name: &str, tools: usize) -> Result<(), Box<dyn Error>> {
-    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or("no server of that name")?;
+    let own = [Kind::Raw, Kind::Ours, Kind::Rmcp];
+    let kind = own.into_iter().find(|kind| kind.name() == name).ok_or("no server of that name")?;
     os::pin(0);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Its tasks are not all `Send`.
@@ -67,6 +110,7 @@ pub(crate) fn serve(name: &str, tools: usize) -> Result<(), Box<dyn Error>> {
             Kind::Raw => raw().await,
             Kind::Ours => ours(tools).await,
             Kind::Rmcp => rmcp(tools).await,
+            Kind::TypeScript | Kind::Python => Err("a peer is a program of its own".into()),
         }
     }))
 }

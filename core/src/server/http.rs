@@ -64,7 +64,7 @@ impl Core {
 
     /// Goes on after a request of ours; `None` for an id that is none.
     pub(crate) fn resume_requests(&mut self, last: i64) -> Option<()> {
-        (last >= 0 && last < i64::MAX / 2).then(|| self.outbound.resume_after(last))
+        (0..i64::MAX / 2).contains(&last).then(|| self.outbound.resume_after(last))
     }
 
     /// Nobody wants any answer more.

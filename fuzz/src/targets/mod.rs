@@ -1,10 +1,12 @@
 //! The targets. What each promises stands in the table of the crate.
 
 pub mod client;
+pub mod http_client;
 pub mod line;
 pub mod message;
 pub mod pair;
 pub mod request_state;
 pub mod schema;
 pub mod server;
+pub mod sse;
 pub mod uri_template;

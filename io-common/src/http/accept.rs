@@ -38,7 +38,7 @@ use crate::runtime::{BoxFuture, Runtime};
 /// How long a listener waits after an error.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What connections may cost. See the [module](self) for what each is against.
+/// What connections may cost.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Bounds {

@@ -19,3 +19,4 @@ mod signal;
 pub use self::accept::{Bounds, Connections};
 pub use self::io::Stream;
 pub use crate::server::http::{HttpBody, HttpBuilder, HttpService, Principal};
+pub use mcp_sansio::http::server::{Allow, Claim, Options, Replay};

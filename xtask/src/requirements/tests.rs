@@ -4,7 +4,7 @@ use super::*;
 
 const ROWS: &str = "# comment\nid\tlevel\tside\tpart\tplace\n\
     M-BASE-01\tMUST\tboth\tneutral\tbasic/index\nM-BASE-02\tSHOULD NOT\tserver\tneutral\tbasic/index\n\
-    M-HTTP-01\tMUST\tserver\thttp\tstreamable-http\nM-AUTH-01\tMUST\tclient\tauthorization\tauthorization\nM-TOOL-01\tMAY\tserver\tneutral\ttools\n";
+    M-AUTH-01\tMUST\tclient\tauthorization\tauthorization\nM-TOOL-01\tMAY\tserver\tneutral\ttools\n";
 
 const TESTS: &str = "
 /// M-BASE-01: ids keep their type.
@@ -73,7 +73,7 @@ fn links_that_lead_somewhere_are_silent() {
 fn dangling_ids_missing_rows_and_strays_are_named() {
     let map = "M-BASE-01 | tests: core/src/tests.rs::gone, core/src/tests.rs::m_base_01_slow, core/src/tests.rs::m_base_02_helper\n\
                M-BASE-02 | tests: interop:rmcp/legacy/client/roots, interop:rmcp/modern/client/lists, vector:gone\n\
-               M-HTTP-01 | todo";
+               M-AUTH-01 | todo";
     let complaints = links(map);
     for part in ["no test core/src/tests.rs::gone", "is ignored", "no test core/src/tests.rs::m_base_02_helper"] {
         assert!(complaints.iter().any(|line| line.starts_with("M-BASE-01") && line.contains(part)), "{part}");
@@ -82,7 +82,7 @@ fn dangling_ids_missing_rows_and_strays_are_named() {
         assert!(complaints.iter().any(|line| line.starts_with("M-BASE-02") && line.contains(part)), "{part}");
     }
     assert!(complaints.iter().any(|line| line.starts_with("M-TOOL-01 has no entry")));
-    assert!(complaints.iter().any(|line| line.starts_with("M-HTTP-01 is in")));
+    assert!(complaints.iter().any(|line| line.starts_with("M-AUTH-01 is in")));
     assert_eq!(complaints.len(), 8);
 }
 

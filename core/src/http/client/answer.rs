@@ -56,6 +56,7 @@ impl Http {
             Verdict::Events => {
                 if let Kind::Listen(resume) = &mut exchange.kind {
                     resume.opened = Some(now.mono);
+                    resume.exists = true;
                     self.timers.clear(fetch);
                 }
                 let decoder = Box::new(Decoder::new(limit));
@@ -140,8 +141,9 @@ impl Http {
                 self.forget_wire(&exchange);
                 core.session_gone(now, wire, current);
             }
-            Kind::Listen(_) => {
-                if current {
+            // Where there never was such a stream, 404 says just that.
+            Kind::Listen(resume) => {
+                if current && resume.exists {
                     core.renew(now);
                 }
             }
@@ -190,8 +192,7 @@ impl Http {
 
     /// Reads the events of a stream.
     fn events(&mut self, core: &mut Core, now: Now, fetch: FetchId, mut exchange: Exchange, mut bytes: Bytes) {
-        loop {
-            let Phase::Events(decoder) = &mut exchange.phase else { break };
+        while let Phase::Events(decoder) = &mut exchange.phase {
             let next = decoder.next(&mut bytes);
             if let Some(resume) = exchange.kind.resume_mut() {
                 // An id counts at the end of its event; one that was taken back is forgotten.

@@ -74,6 +74,8 @@ pub(super) struct Resume {
     pub(super) attempts: u32,
     /// When the stream was opened.
     pub(super) opened: Option<Mono>,
+    /// The server has opened it at least once: there is such a stream.
+    pub(super) exists: bool,
 }
 
 /// Where an exchange stands.
@@ -145,7 +147,7 @@ impl Call {
 
 impl Resume {
     pub(super) const fn new(budget: Duration) -> Self {
-        Self { last_id: None, retry: None, left: budget, silent: None, attempts: 0, opened: None }
+        Self { last_id: None, retry: None, left: budget, silent: None, attempts: 0, opened: None, exists: false }
     }
 }
 

@@ -130,7 +130,7 @@ impl Client<Http> {
                 self.transport.obey(&mut self.core, now, fetch);
             } else {
                 match self.core.poll()? {
-                    Out::Event(event) => self.transport.pass(&mut self.core, event),
+                    Out::Event(event) => self.transport.pass(&self.core, event),
                     Out::Frame(frame, route) => self.transport.send(&mut self.core, now, frame, route),
                     Out::Cancel { wire, frame } => self.transport.cancel(&mut self.core, now, wire, frame),
                 }
@@ -154,7 +154,7 @@ impl Client<Http> {
         if let Some(wire) = exchange.kind.wire() {
             self.core.release(now, wire);
         }
-        self.transport.relaunch(&mut self.core, now, exchange);
+        self.transport.relaunch(&self.core, now, exchange);
         self.core.settle();
         Ok(())
     }
@@ -207,7 +207,7 @@ fn misuse(error: &EndpointError) -> Error {
 
 impl Http {
     /// An event of the core goes to the application.
-    fn pass(&mut self, core: &mut Core, event: client::Action) {
+    fn pass(&mut self, core: &Core, event: client::Action) {
         match &event {
             client::Action::Connected(facts) | client::Action::Renewed(facts) => self.spoken = Some(facts.version),
             client::Action::Closed(_) => self.shut(core),
@@ -333,7 +333,7 @@ impl Http {
     }
 
     /// The end: what nobody waits for any more is aborted, and the session is ended.
-    fn shut(&mut self, core: &mut Core) {
+    fn shut(&mut self, core: &Core) {
         let waited = |exchange: &Exchange| !matches!(exchange.kind, Kind::Delete | Kind::Message { .. });
         let streams: Vec<FetchId> =
             self.exchanges.iter().filter(|(_, exchange)| waited(exchange)).map(|(id, _)| *id).collect();

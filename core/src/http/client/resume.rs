@@ -56,7 +56,7 @@ impl Http {
     }
 
     /// Sends the request of an exchange again, whatever it is.
-    pub(super) fn relaunch(&mut self, core: &mut Core, now: Now, mut exchange: Exchange) {
+    pub(super) fn relaunch(&mut self, core: &Core, now: Now, mut exchange: Exchange) {
         let silence = match &mut exchange.kind {
             Kind::Call(call) if call.resumed => {
                 call.resume.silent.get_or_insert(now.mono);

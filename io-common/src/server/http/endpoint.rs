@@ -10,12 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::task::AtomicWaker;
+use mcp_sansio::error::Error;
 use mcp_sansio::http::server::{
     Admitted, Endpoint as Registry, ListenKey, NoRoom, Options, Request, Service, SessionKey, Subscription,
 };
 use mcp_sansio::machine::Mono;
-use mcp_sansio::server::Event;
+use mcp_sansio::server::{Event, Sent};
 
 use super::super::catalogue::Catalogue;
 use super::super::link::Link;
@@ -106,6 +108,35 @@ impl Endpoint {
         admitted
     }
 
+    /// Every session that is quiet, as bytes.
+    pub(super) fn export(&self) -> Vec<Bytes> {
+        let sessions: Vec<_> = lock(&self.state).registry.sessions().cloned().collect();
+        sessions.iter().filter_map(|session| session.export()).collect()
+    }
+
+    /// Goes on with a session that was exported.
+    pub(super) fn import(self: &Arc<Self>, exported: &[u8]) -> Result<(), Error> {
+        let now = self.runtime.now();
+        let mut made = None;
+        let expired: Vec<_> = {
+            let State { registry, catalogue } = &mut *lock(&self.state);
+            registry.import(now, exported, |key, machine| {
+                let session = session::Shared::new(self, catalogue, key, machine);
+                made = Some(Arc::clone(&session));
+                session
+            })?;
+            self.rearm(registry);
+            std::iter::from_fn(|| registry.poll_expired()).collect()
+        };
+        for session in expired {
+            session.close();
+        }
+        if let Some(session) = made {
+            self.runtime.spawn(Box::pin(session.task()));
+        }
+        Ok(())
+    }
+
     pub(super) fn exchange_ended(&self, key: SessionKey) {
         let now = self.runtime.now();
         let mut state = lock(&self.state);
@@ -143,11 +174,12 @@ impl Endpoint {
             let listeners: Vec<_> = state.registry.listeners(event).filter_map(Weak::upgrade).collect();
             (sessions, listeners)
         };
-        for session in sessions {
-            let _ = session.link.with(|machine, now| machine.publish(now, event));
-        }
-        for link in listeners {
-            let _ = link.with(|machine, now| machine.publish(now, event));
+        let now = self.runtime.now();
+        for link in sessions.iter().map(|session| &session.link).chain(&listeners) {
+            // Most sessions want to hear of nothing: their tasks may sleep on.
+            if link.quietly(|state| state.machine.publish(now, event)) != Sent::NotWanted {
+                link.wake();
+            }
         }
     }
 
@@ -181,7 +213,7 @@ impl Endpoint {
         }
     }
 
-    /// Ends what waits for news; what runs goes on.
+    /// Ends what waits for news; what was asked for goes on.
     pub(super) fn shut_down(&self) {
         let (sessions, listeners) = {
             let state = lock(&self.state);
@@ -193,7 +225,7 @@ impl Endpoint {
             link.with(|machine, now| machine.close(now));
         }
         for session in sessions {
-            session.close();
+            session.with(|machine, now| machine.shutdown(now));
         }
     }
 
@@ -204,12 +236,14 @@ impl Endpoint {
             let mut state = lock(&self.state);
             state.registry.handle_timeout(now);
             let expired: Vec<_> = std::iter::from_fn(|| state.registry.poll_expired()).collect();
-            (expired, state.registry.poll_timeout().map(|(at, _)| at))
+            let due = state.registry.poll_timeout().map(|(at, _)| at);
+            // Under the lock, as whoever compares with it does.
+            self.armed.store(due.map_or(u64::MAX, Mono::as_nanos), Ordering::Release);
+            (expired, due)
         };
         for session in expired {
             session.close();
         }
-        self.armed.store(due.map_or(u64::MAX, Mono::as_nanos), Ordering::Release);
         due
     }
 }

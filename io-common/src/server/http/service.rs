@@ -11,6 +11,7 @@ use bytes::{Buf, Bytes};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body::Body;
+use mcp_sansio::error::Error;
 use mcp_sansio::http::server::{
     Admitted, Body as Content, Exchange, Head, Intake, Judged, Options, Request, Response, Routed,
 };
@@ -86,8 +87,23 @@ impl HttpBuilder {
 pub struct HttpService(Arc<Endpoint>);
 
 impl HttpService {
-    /// Ends what waits for news (listen streams are told so, sessions are closed), so that connections can end. What
-    /// runs goes on, and new requests are still served: whoever shuts down accepts none.
+    /// The legacy sessions as bytes, with what their clients may come back for: for another process, or the next one,
+    /// to go on with. Sessions with requests in flight are left out.
+    #[must_use]
+    pub fn export_sessions(&self) -> Vec<Bytes> {
+        self.0.export()
+    }
+
+    /// Goes on with a session that was exported.
+    ///
+    /// # Errors
+    /// When there is no room, or the bytes are no session of this server, or one that is here already.
+    pub fn import_session(&self, exported: &[u8]) -> Result<(), Error> {
+        self.0.import(exported)
+    }
+
+    /// Ends what waits for news, so that connections can end: listen streams are told so, standing streams of sessions
+    /// just end. What was asked for goes on, and new requests are still served: whoever shuts down accepts none.
     pub fn shut_down(&self) {
         self.0.shut_down();
     }

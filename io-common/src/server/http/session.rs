@@ -88,7 +88,7 @@ impl Shared {
         let value = self.quietly(|machine| verb(machine, now));
         self.pump(now);
         let due = self.due().map_or(u64::MAX, Mono::as_nanos);
-        if due < self.armed.load(Ordering::Acquire) || self.closed.load(Ordering::Acquire) {
+        if due < self.armed.load(Ordering::SeqCst) || self.closed.load(Ordering::Acquire) {
             self.link.wake();
         }
         value
@@ -181,6 +181,10 @@ impl Shared {
         Task { session: Arc::clone(self), timer: Timer::default() }
     }
 
+    pub(super) fn export(&self) -> Option<Bytes> {
+        self.quietly(|machine| machine.export()).flatten()
+    }
+
     /// Ends the session.
     pub(super) fn close(&self) {
         self.with(|machine, now| machine.close(now));
@@ -200,6 +204,8 @@ impl Future for Task {
         session.link.register(cx.waker());
         for _ in 0..ROUNDS {
             let now = session.link.runtime.now();
+            // Until it is known when to look next, whoever sets a deadline wakes us.
+            session.armed.store(u64::MAX, Ordering::SeqCst);
             session.pump(now);
             if session.closed.load(Ordering::Acquire) {
                 return Poll::Ready(());
@@ -209,7 +215,7 @@ impl Future for Task {
                 session.quietly(|machine| machine.handle_timeout(now));
                 continue;
             }
-            session.armed.store(due.map_or(u64::MAX, Mono::as_nanos), Ordering::Release);
+            session.armed.store(due.map_or(u64::MAX, Mono::as_nanos), Ordering::SeqCst);
             if timer.poll(&session.link.runtime, now, due, cx).is_pending() {
                 return Poll::Pending;
             }

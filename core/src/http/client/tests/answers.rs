@@ -426,7 +426,7 @@ fn requests_that_are_not_answered_hold_the_next_ones_back() {
     let mut limits = crate::limits::Limits::default();
     limits.output_bytes = 500;
     let mut driver = Driver::modern(config().limits(limits));
-    let arguments = Json::from_text(&format!(r#"{{"a":"{}"}}"#, "x".repeat(600))).unwrap();
+    let arguments = Json::from_text(format!(r#"{{"a":"{}"}}"#, "x".repeat(600))).unwrap();
     let first = driver.call(Request::call_tool("t", &arguments));
     let fetch = driver.fetch();
     let second = driver.call(Request::call_tool("t", &arguments));

@@ -399,6 +399,15 @@ impl Session {
         self.drain(now);
     }
 
+    /// The server ends: the standing stream ends. Requests in flight go on.
+    pub fn shutdown(&mut self, now: Now) {
+        self.touch(now);
+        if let Some(mut outlet) = self.standing.outlet.take() {
+            self.exchanges.remove(&outlet.exchange());
+            outlet.finish(&mut self.out);
+        }
+    }
+
     /// Ends the session: every stream ends, what is not answered is cancelled.
     pub fn close(&mut self, now: Now) {
         self.touch(now);
