@@ -1,5 +1,5 @@
-//! Cases from real reports, under the ids `O..` of the project's collection. Those that need HTTP or OAuth come with
-//! these parts.
+//! Cases from real reports, under the ids `O..` of the project's collection. Those that need HTTP are in `cases_http`;
+//! those of OAuth come with it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

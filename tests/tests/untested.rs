@@ -1,5 +1,5 @@
 //! Statements that no scenario of the official suite tests, under the ids `U-..` of the project's collection. Those
-//! that need HTTP or OAuth come with these parts.
+//! that need HTTP are in `untested_http`; those of OAuth come with it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

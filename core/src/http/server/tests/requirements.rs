@@ -60,7 +60,8 @@ fn m_http_15_streams_of_two_requests_do_not_mix() {
     }
 }
 
-/// M-HTTP-16: no stream of the modern era carries a request, not even when the handler asks for input.
+/// M-HTTP-16, M-PAT-01, M-SUB-18: no stream of the modern era carries a request, not even when the handler asks for
+/// input, and a listen stream nothing of other requests.
 #[test]
 fn m_http_16_nothing_that_a_modern_client_reads_is_a_request() {
     let mut rig = Rig::new(definition(), Options::default());
@@ -76,7 +77,11 @@ fn m_http_16_nothing_that_a_modern_client_reads_is_a_request() {
     let heard = rig.messages(answer);
     assert_eq!(heard[1]["result"]["resultType"], "input_required", "{heard:?}");
     assert_eq!(heard[1]["result"]["inputRequests"]["who"]["method"], "elicitation/create");
-    for message in heard.iter().chain(&rig.messages(listening)) {
+    let listened = rig.messages(listening);
+    let methods: Vec<_> = listened.iter().map(|message| message["method"].as_str().unwrap()).collect();
+    let expected = ["notifications/subscriptions/acknowledged", "notifications/tools/list_changed"];
+    assert_eq!(methods, expected, "no progress of others");
+    for message in heard.iter().chain(&listened) {
         assert!(message.get("method").is_none() || message.get("id").is_none(), "{message}");
     }
 }
