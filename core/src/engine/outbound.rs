@@ -31,6 +31,16 @@ impl<T> Outbound<T> {
         Some(self.last)
     }
 
+    /// The newest id.
+    pub(crate) const fn last(&self) -> i64 {
+        self.last
+    }
+
+    /// Goes on after an id, so that none up to it is used again.
+    pub(crate) const fn resume_after(&mut self, last: i64) {
+        self.last = last;
+    }
+
     fn position(&self, id: i64) -> Option<usize> {
         self.calls.binary_search_by_key(&id, |(id, _)| *id).ok()
     }

@@ -57,6 +57,16 @@ impl Core {
         self.inbound.get_mut(slot).filter(|entry| !entry.muted).map(|entry| entry.data.way.origin)
     }
 
+    /// The id of the newest request of ours.
+    pub(crate) const fn last_request(&self) -> i64 {
+        self.outbound.last()
+    }
+
+    /// Goes on after a request of ours; `None` for an id that is none.
+    pub(crate) fn resume_requests(&mut self, last: i64) -> Option<()> {
+        (last >= 0 && last < i64::MAX / 2).then(|| self.outbound.resume_after(last))
+    }
+
     /// Nobody wants any answer more.
     pub(crate) fn cancel_all(&mut self) {
         self.listens.clear();

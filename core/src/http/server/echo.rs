@@ -11,8 +11,6 @@
 //! what would be repeated there is nothing to compare: that the body is wrong is said by whoever reads it.
 //! Headers of arguments that the tool does not annotate are somebody else's.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value};
 
 use super::head::{Kept, Named, Single};
@@ -65,12 +63,7 @@ pub(crate) const fn name_of(method: Method) -> Option<Field> {
     }
 }
 
-fn check_arguments(
-    definition: &Definition,
-    kept: &Kept,
-    tool: &Cow<'_, str>,
-    params: &Members,
-) -> Result<(), ErrorObject> {
+fn check_arguments(definition: &Definition, kept: &Kept, tool: &str, params: &Members) -> Result<(), ErrorObject> {
     let mirrors = definition.mirrors(tool);
     if mirrors.is_empty() {
         return Ok(());

@@ -31,7 +31,7 @@ use super::options::Claim;
 use super::response::Response;
 use super::session::{Owner, Request, RequestKind, Session};
 use super::session_id::SessionId;
-use crate::error::Error;
+use crate::error::{Error, Misuse};
 use crate::jsonrpc::{Message, MethodName};
 use crate::limits::Bound;
 use crate::machine::{Mono, Now, TimerKind};
@@ -112,6 +112,8 @@ pub struct Endpoint<S, L> {
 struct Entry<S> {
     handle: S,
     owner: Owner,
+    /// It is one of the old transport.
+    pair: bool,
     busy: usize,
     since: Mono,
 }
@@ -179,6 +181,7 @@ impl<S: Clone, L> Endpoint<S, L> {
         wrap: impl FnOnce(SessionKey, Session) -> S,
     ) -> Admitted<S> {
         match &request.kept.session {
+            Single::Absent if matches!(request.kind, RequestKind::Pair) => self.open_pair(now, request, wrap),
             Single::Absent => self.open(now, request, wrap),
             Single::One(Some(id)) if self.sessions.contains_key(id) => {
                 let id = *id;
@@ -198,32 +201,91 @@ impl<S: Clone, L> Endpoint<S, L> {
         if !opens {
             return refused(&message, 400, MISSING);
         }
-        if let Some(bound) = self.service.definition.limits().sessions {
-            if self.sessions.len() >= bound {
-                self.expire(now);
-            }
-            if self.sessions.len() >= bound {
-                let error = Error::limit(Bound::Sessions, bound).to_object();
-                return Admitted::Answered(Response::refused(503, None, &error));
-            }
+        if let Err(full) = self.make_room(now) {
+            return Admitted::Answered(Response::refused(503, None, &full.to_object()));
         }
         let id = SessionId::draw(&mut self.rng);
         let seed = self.rng.subseed();
         match Session::open(&self.service, now, id, &kept, seed, *message) {
             Ok(session) => {
-                let owner = session.owner.clone();
-                let handle = wrap(SessionKey(id), session);
-                self.sessions.insert(id, Entry { handle: handle.clone(), owner, busy: 1, since: now.mono });
                 let request = Box::new(Request { kind: RequestKind::Opened, kept });
-                Admitted::Session { key: SessionKey(id), session: handle, request }
+                self.enter(now, session, request, wrap)
             }
             Err(response) => Admitted::Answered(response),
         }
     }
 
+    /// A `GET` of the old transport, which opens a session by itself.
+    fn open_pair(
+        &mut self,
+        now: Now,
+        request: Box<Request>,
+        wrap: impl FnOnce(SessionKey, Session) -> S,
+    ) -> Admitted<S> {
+        let service = Arc::clone(&self.service);
+        let Some(pair) = &service.options.pair else { return answered(404, UNKNOWN) };
+        if let Err(full) = self.make_room(now) {
+            return Admitted::Answered(Response::refused(503, None, &full.to_object()));
+        }
+        let id = SessionId::draw(&mut self.rng);
+        let seed = self.rng.subseed();
+        let session = Session::pair(&service, id, &request.kept, seed, &pair.messages);
+        self.enter(now, session, request, wrap)
+    }
+
+    fn enter(
+        &mut self,
+        now: Now,
+        session: Session,
+        request: Box<Request>,
+        wrap: impl FnOnce(SessionKey, Session) -> S,
+    ) -> Admitted<S> {
+        let (id, owner) = (session.id, session.owner.clone());
+        let handle = wrap(SessionKey(id), session);
+        let pair = request.kept.pair;
+        self.sessions.insert(id, Entry { handle: handle.clone(), owner, pair, busy: 1, since: now.mono });
+        Admitted::Session { key: SessionKey(id), session: handle, request }
+    }
+
+    /// Whether there is room for another session, if need be after the expired are gone.
+    fn make_room(&mut self, now: Now) -> Result<(), Error> {
+        let Some(bound) = self.service.definition.limits().sessions else { return Ok(()) };
+        if self.sessions.len() >= bound {
+            self.expire(now);
+        }
+        if self.sessions.len() >= bound { Err(Error::limit(Bound::Sessions, bound)) } else { Ok(()) }
+    }
+
+    /// Enters a session that [`Session::export`] made bytes of. It is idle, until its client comes back.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] where there is no room;
+    /// [`Misuse::Argument`](crate::error::Misuse::Argument) for bytes that are no session of this server, or one
+    /// that is here already.
+    pub fn import(
+        &mut self,
+        now: Now,
+        exported: &[u8],
+        wrap: impl FnOnce(SessionKey, Session) -> S,
+    ) -> Result<SessionKey, Error> {
+        self.make_room(now)?;
+        let session = Session::import(&self.service, exported, self.rng.subseed())?;
+        let (id, owner) = (session.id, session.owner.clone());
+        if self.sessions.contains_key(&id) {
+            return Err(Misuse::Argument("the session is here already".into()).into());
+        }
+        let handle = wrap(SessionKey(id), session);
+        self.sessions.insert(id, Entry { handle, owner, pair: false, busy: 0, since: now.mono });
+        self.idle.insert((now.mono, id));
+        Ok(SessionKey(id))
+    }
+
     /// A request of a session that lives.
     fn lead(&mut self, now: Now, id: SessionId, request: Box<Request>) -> Admitted<S> {
         let Some(entry) = self.sessions.get_mut(&id) else { return answered(404, UNKNOWN) };
+        if entry.pair != request.kept.pair {
+            return answered(404, UNKNOWN);
+        }
         if !owns(&self.service, id, &entry.owner, &request.kept) {
             return answered(403, "the session is somebody else's");
         }
@@ -245,7 +307,7 @@ impl<S: Clone, L> Endpoint<S, L> {
     }
 
     /// A request of a session that nobody knows. Modern clients have none, whatever a header says.
-    fn stray(&mut self, now: Now, request: Request) -> Admitted<S> {
+    fn stray(&self, now: Now, request: Request) -> Admitted<S> {
         let modern_offered = self.service.definition.offers_era(Era::Modern);
         let Request { kind, kept } = request;
         let RequestKind::Posted(message, seed) = kind else { return answered(404, UNKNOWN) };
@@ -272,7 +334,8 @@ impl<S: Clone, L> Endpoint<S, L> {
         }
     }
 
-    /// Forgets a session.
+    /// Forgets a session. To be done after [`Action::Closed`](super::Action::Closed), if it is not known to be
+    /// forgotten.
     pub fn remove(&mut self, key: SessionKey) -> Option<S> {
         let entry = self.sessions.remove(&key.0)?;
         self.idle.remove(&(entry.since, key.0));

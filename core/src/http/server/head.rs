@@ -19,7 +19,7 @@ use super::intake::Intake;
 use super::options::Options;
 use super::replay::EventId;
 use super::response::{Allowed, Response};
-use super::session::{Request, RequestKind};
+use super::session::{Request, RequestKind, SESSION};
 use super::session_id::SessionId;
 use crate::error::Error;
 use crate::http::head::media::{self, Accept};
@@ -59,6 +59,7 @@ impl<T> Single<T> {
 #[derive(Debug)]
 pub struct Head<'h> {
     method: &'h str,
+    target: &'h str,
     authority: Option<&'h str>,
     host: Single<&'h [u8]>,
     origin: Single<&'h [u8]>,
@@ -77,9 +78,10 @@ pub struct Head<'h> {
 impl<'h> Head<'h> {
     /// The head of a request with this method. The target is its path and query, as they came.
     #[must_use]
-    pub fn new(method: &'h str, _target: &'h str) -> Self {
+    pub fn new(method: &'h str, target: &'h str) -> Self {
         Self {
             method,
+            target,
             authority: None,
             host: Single::Absent,
             origin: Single::Absent,
@@ -144,9 +146,10 @@ impl<'h> Head<'h> {
     }
 
     /// What the body will be compared with.
-    fn keep(self, legacy: bool) -> Kept {
+    fn keep(self, legacy: bool, pair: bool) -> Kept {
         let owned = |value: &[u8]| -> Box<[u8]> { value.into() };
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+        let session = if pair { self.session_of_query() } else { self.session.map(SessionId::read) };
         Kept {
             version: self.version.map(|value| {
                 let known = std::str::from_utf8(value).ok().and_then(Version::parse);
@@ -157,7 +160,8 @@ impl<'h> Head<'h> {
                 .map(|value| Method::parse_bytes(value).map_or_else(|| Named::Other(text(value)), Named::Known)),
             name: self.mcp_name.map(owned),
             params: self.params.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            session: self.session.map(SessionId::read),
+            session,
+            pair,
             last_event: if legacy { self.last_event.map(EventId::read) } else { Single::Absent },
             origin: match self.origin {
                 Single::One(origin) if legacy => Some(origin.into()),
@@ -218,6 +222,8 @@ pub(super) struct Kept {
     pub(super) session: Single<Option<SessionId>>,
     pub(super) last_event: Single<Option<EventId>>,
     pub(super) origin: Option<Box<[u8]>>,
+    /// The session is one of the old transport.
+    pub(super) pair: bool,
     pub(super) sender: Sender,
 }
 
@@ -226,12 +232,17 @@ pub(super) struct Kept {
 enum Verb {
     Delete,
     Get,
+    /// Opens a session of the old transport.
+    Pair,
+    /// A message of one.
+    PairPost,
     Post,
 }
 
 /// What becomes of a request, as far as its head tells.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "made once for each request; a box would cost more than the move")]
 pub enum Judged {
     /// Read the body.
     Post(Intake),
@@ -274,14 +285,19 @@ impl Service {
     /// Judges a head.
     #[must_use]
     pub fn judge(&self, head: Head<'_>) -> Judged {
+        let intake = |head: Head<'_>, pair| {
+            let bound = self.definition.limits().frame_bytes;
+            let announced = head.content_length_hint();
+            Judged::Post(Intake::new(announced, bound, head.keep(self.definition.offers_era(Era::Legacy), pair)))
+        };
+        let request =
+            |head: Head<'_>, kind, pair| Judged::Session(Box::new(Request { kind, kept: head.keep(true, pair) }));
         match self.check(&head) {
-            Ok(Verb::Post) => Judged::Post(Intake::new(
-                head.content_length_hint(),
-                self.definition.limits().frame_bytes,
-                head.keep(self.definition.offers_era(Era::Legacy)),
-            )),
-            Ok(Verb::Get) => Judged::Session(Box::new(Request { kind: RequestKind::Get, kept: head.keep(true) })),
-            Ok(Verb::Delete) => Judged::Session(Box::new(Request { kind: RequestKind::Delete, kept: head.keep(true) })),
+            Ok(Verb::Post) => intake(head, false),
+            Ok(Verb::PairPost) => intake(head, true),
+            Ok(Verb::Get) => request(head, RequestKind::Get, false),
+            Ok(Verb::Delete) => request(head, RequestKind::Delete, false),
+            Ok(Verb::Pair) => request(head, RequestKind::Pair, true),
             Err(response) => Judged::Refused(response),
         }
     }
@@ -307,31 +323,47 @@ impl Service {
         if !welcome {
             return Err(Response::refused_head(403, "the origin is not welcome"));
         }
-        let kind = match head.method {
-            "POST" => Verb::Post,
-            "GET" if self.has_sessions() => Verb::Get,
-            "DELETE" if self.has_sessions() => Verb::Delete,
-            _ => {
-                let allowed = if self.has_sessions() { Allowed::Sessions } else { Allowed::Post };
-                return Err(Response::not_allowed(allowed));
-            }
-        };
-        match kind {
-            Verb::Post => self.check_post(head)?,
-            Verb::Get if !head.accept.events() => {
+        let verb = self.verb(head)?;
+        match verb {
+            Verb::Post | Verb::PairPost => self.check_post(head, verb)?,
+            Verb::Get | Verb::Pair if !head.accept.events() => {
                 return Err(Response::refused_head(406, "the client must accept text/event-stream"));
             }
-            Verb::Get | Verb::Delete => {}
+            Verb::Get | Verb::Pair | Verb::Delete => {}
         }
-        Ok(kind)
+        Ok(verb)
     }
 
-    fn check_post(&self, head: &Head<'_>) -> Result<(), Response> {
+    /// What a method means on a path. Only the old transport has paths of its own.
+    fn verb(&self, head: &Head<'_>) -> Result<Verb, Response> {
+        let legacy = self.definition.offers_era(Era::Legacy);
+        if let Some(pair) = self.options.pair.as_ref().filter(|_| legacy) {
+            let path = head.target.split('?').next().unwrap_or_default();
+            if *path == *pair.events {
+                return if head.method == "GET" { Ok(Verb::Pair) } else { Err(Response::not_allowed(Allowed::Get)) };
+            }
+            if *path == *pair.messages {
+                let post = head.method == "POST";
+                return if post { Ok(Verb::PairPost) } else { Err(Response::not_allowed(Allowed::Post)) };
+            }
+        }
+        match head.method {
+            "POST" => Ok(Verb::Post),
+            "GET" if self.has_sessions() => Ok(Verb::Get),
+            "DELETE" if self.has_sessions() => Ok(Verb::Delete),
+            _ if self.has_sessions() => Err(Response::not_allowed(Allowed::Sessions)),
+            _ => Err(Response::not_allowed(Allowed::Post)),
+        }
+    }
+
+    fn check_post(&self, head: &Head<'_>, verb: Verb) -> Result<(), Response> {
         if !matches!(head.content_type, Single::One(value) if media::is_json(value)) {
             return Err(Response::refused_head(415, "the body must be application/json"));
         }
         let events = self.options.json_answers || head.accept.events();
-        if !head.accept.json() || !events {
+        // On the old transport nothing is answered.
+        let accepts = matches!(verb, Verb::PairPost) || (head.accept.json() && events);
+        if !accepts {
             let text = "the client must accept application/json and text/event-stream";
             return Err(Response::refused_head(406, text));
         }
@@ -344,6 +376,18 @@ impl Service {
 }
 
 impl Head<'_> {
+    /// The session that the query names, on the old transport.
+    fn session_of_query(&self) -> Single<Option<SessionId>> {
+        let query = self.target.split_once('?').map_or("", |(_, query)| query);
+        let mut named = Single::Absent;
+        for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            if name == SESSION {
+                named.add(SessionId::read(value.as_bytes()));
+            }
+        }
+        named
+    }
+
     /// The length that is announced, if one is.
     fn content_length_hint(&self) -> Option<usize> {
         match self.content_length {

@@ -159,7 +159,9 @@ fn route(service: &Service, now: Now, seed: Seed, kept: Kept, message: Message) 
         (Leads::Modern, Message::Result { .. } | Message::Error { .. }) => {
             refuse("a response to a request that this server has not made")
         }
-        (Leads::Legacy, message) if service.options.stateless => stateless(service, now, seed, kept, message),
+        (Leads::Legacy, message) if service.options.stateless && !kept.pair => {
+            stateless(service, now, seed, kept, message)
+        }
         (Leads::Legacy, message) => {
             Routed::Session(Box::new(Request { kind: RequestKind::Posted(Box::new(message), seed), kept }))
         }
@@ -167,6 +169,9 @@ fn route(service: &Service, now: Now, seed: Seed, kept: Kept, message: Message) 
 }
 
 fn leads(service: &Service, kept: &Kept, message: &Message) -> Leads {
+    if kept.pair {
+        return Leads::Legacy;
+    }
     if !service.definition.offers_era(Era::Legacy) {
         return Leads::Modern;
     }

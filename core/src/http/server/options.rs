@@ -14,6 +14,14 @@ pub struct Options {
     pub(super) json_answers: bool,
     pub(super) replay: Option<Replay>,
     pub(super) owner: Option<Owns>,
+    pub(super) pair: Option<Pair>,
+}
+
+/// The two addresses of the old transport.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub(super) events: Box<str>,
+    pub(super) messages: Box<str>,
 }
 
 impl Default for Options {
@@ -26,6 +34,7 @@ impl Default for Options {
             json_answers: false,
             replay: None,
             owner: None,
+            pair: None,
         }
     }
 }
@@ -83,6 +92,15 @@ impl Options {
     #[must_use]
     pub fn owner(mut self, owns: impl Fn(&Claim<'_>) -> bool + Send + Sync + 'static) -> Self {
         self.owner = Some(Owns(Arc::new(owns)));
+        self
+    }
+
+    /// Serves the deprecated transport of 2024-11-05 too, for clients that know no other: they `GET` the path
+    /// `events` and `POST` to the path `messages`. Both are paths of their own, beside that of the endpoint. Off by
+    /// default.
+    #[must_use]
+    pub fn sse_pair(mut self, events: impl Into<Box<str>>, messages: impl Into<Box<str>>) -> Self {
+        self.pair = Some(Pair { events: events.into(), messages: messages.into() });
         self
     }
 }

@@ -112,10 +112,7 @@ impl Outlet {
             event = event.id(id);
         }
         if line.len() <= COPIED {
-            let mut bytes = Vec::new();
-            // Ids are made here, and hold digits and a dash.
-            let _ = event.encode(&mut bytes);
-            return self.chunk(out, now, bytes.into());
+            return self.send(out, now, event);
         }
         let mut head = Vec::with_capacity(32);
         if let Some(id) = id {
@@ -129,20 +126,23 @@ impl Outlet {
         self.chunk(out, now, Bytes::from_static(b"\n\n"));
     }
 
-    /// Sends an event that says nothing, so that the client has an id to come back with.
-    pub(super) fn prime(&mut self, out: &mut Queue<Action>, now: Now, id: &str, retry: Duration) {
+    /// Sends an event of another kind.
+    pub(super) fn send(&mut self, out: &mut Queue<Action>, now: Now, event: sse::Outgoing<'_>) {
         self.open(out, now);
         let mut bytes = Vec::new();
-        let _ = sse::Outgoing::data(b"").id(id).retry(retry).encode(&mut bytes);
+        // Ids and names are made here, and hold nothing that cannot be carried.
+        let _ = event.encode(&mut bytes);
         self.chunk(out, now, bytes.into());
+    }
+
+    /// Sends an event that says nothing, so that the client has an id to come back with.
+    pub(super) fn prime(&mut self, out: &mut Queue<Action>, now: Now, id: &str, retry: Duration) {
+        self.send(out, now, sse::Outgoing::data(b"").id(id).retry(retry));
     }
 
     /// Tells the client when to come back, and ends the connection.
     pub(super) fn leave(&mut self, out: &mut Queue<Action>, now: Now, retry: Duration) {
-        self.open(out, now);
-        let mut bytes = Vec::new();
-        let _ = sse::Outgoing::silent().retry(retry).encode(&mut bytes);
-        self.chunk(out, now, bytes.into());
+        self.send(out, now, sse::Outgoing::silent().retry(retry));
         self.finish(out);
     }
 

@@ -54,6 +54,7 @@ enum Kind {
 /// The methods of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Allowed {
+    Get,
     Post,
     Sessions,
 }
@@ -75,6 +76,7 @@ impl Response {
                 (name::X_ACCEL_BUFFERING, "no"),
             ],
             Kind::Json => &[(name::CONTENT_TYPE, media::JSON)],
+            Kind::NotAllowed(Allowed::Get) => &[(name::ALLOW, "GET"), (name::CONTENT_TYPE, media::JSON)],
             Kind::NotAllowed(Allowed::Post) => &[(name::ALLOW, "POST"), (name::CONTENT_TYPE, media::JSON)],
             Kind::NotAllowed(Allowed::Sessions) => {
                 &[(name::ALLOW, "GET, POST, DELETE"), (name::CONTENT_TYPE, media::JSON)]

@@ -3,6 +3,9 @@
 mod heads;
 mod legacy;
 mod modern;
+mod modes;
+mod pair;
+mod replay;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -93,9 +96,13 @@ impl Rig {
 
     /// Sends a request and says where its answer will be.
     pub(super) fn send(&mut self, method: &str, headers: &[(&str, &str)], body: &[u8]) -> usize {
+        self.send_to(method, "/mcp", headers, body)
+    }
+
+    pub(super) fn send_to(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> usize {
         let answer = self.answers.len();
         self.answers.push(Answer::default());
-        let mut head = Head::new(method, "/mcp");
+        let mut head = Head::new(method, target);
         for (name, value) in headers {
             head.header(name, value.as_bytes());
         }
@@ -216,6 +223,11 @@ impl Rig {
                     self.exchanges[index].listening(self.now, admitted);
                 }
                 Action::Publish(event) => self.publish(&event),
+                Action::Closed(_) => {
+                    let Who::Session(index) = who else { panic!("only sessions close") };
+                    self.endpoint.remove(self.keys[&index]);
+                    self.others.push(action);
+                }
                 other => self.others.push(other),
             }
         }
