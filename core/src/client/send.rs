@@ -117,8 +117,9 @@ impl Core {
         let Some(call) = self.calls.get_mut(id) else { return };
         call.touch(now.mono);
         call.phase = Phase::Waiting;
+        let method = call.request.known();
         // Nobody overtakes the calls that wait, but those that the connection admits before it is made.
-        let admitted = self.state.admits(call.request.known());
+        let admitted = self.admits(method);
         let in_turn = self.parked.is_empty() || !matches!(self.state, super::connect::State::Ready(_));
         if admitted && room && in_turn {
             self.send_now(now, id);
@@ -126,6 +127,12 @@ impl Core {
             self.parked.push_back(id);
         }
         self.calls.arm(id);
+    }
+
+    /// Whether a request of this method may go out now. Over HTTP nothing goes out within the handshake: there is no
+    /// session yet that it could name.
+    fn admits(&self, method: Option<Method>) -> bool {
+        self.state.admits(method) && !(self.is_http() && matches!(self.state, super::connect::State::Initializing(_)))
     }
 
     /// Sends what waits, as far as the connection admits it and there is room.
@@ -137,7 +144,7 @@ impl Core {
             }
             let Some(id) = self.parked.pop_front() else { return };
             let Some(call) = self.calls.get(id) else { continue };
-            if self.has_room() && self.state.admits(call.request.known()) {
+            if self.has_room() && self.admits(call.request.known()) {
                 self.send_now(now, id);
                 self.calls.arm(id);
             } else {

@@ -46,8 +46,8 @@ impl Http {
         core.on_written(now, std::mem::take(&mut exchange.unwritten));
         let sent = match &exchange.kind {
             Kind::Call(call) if !call.resumed => Sent::Request,
-            Kind::Call(_) | Kind::Listen(_) => Sent::Stream,
-            Kind::Delete | Kind::Message { .. } => Sent::Message,
+            Kind::Call(_) | Kind::Listen(_) | Kind::Pair => Sent::Stream,
+            Kind::Delete | Kind::Message { .. } | Kind::Posted { .. } => Sent::Message,
         };
         let limit = core.limits().frame_bytes;
         match judge(sent, exchange.session.is_some(), status, headers, limit) {
@@ -101,6 +101,7 @@ impl Http {
 
     fn taken(&mut self, core: &mut Core, now: Now, fetch: FetchId, mut exchange: Exchange) {
         let opens = matches!(exchange.kind, Kind::Message { opens: true, .. });
+        self.forget_wire(&exchange);
         exchange.phase = Phase::Rest;
         self.exchanges.insert(fetch, exchange);
         self.timers.set(fetch, now.mono.after(REST));
@@ -115,8 +116,12 @@ impl Http {
         if !self.endpoint.asks() || exchange.asked > ASKED_MOST || matches!(exchange.kind, Kind::Delete) {
             return self.fail(core, now, exchange, ExchangeError::Unauthorized(challenge));
         }
-        if let Kind::Call(call) = &exchange.kind {
-            core.hold(now, call.wire);
+        if let Some(wire) = exchange.kind.wire() {
+            core.hold(now, wire);
+        }
+        // The time that people take is not the stream's silence.
+        if let Some(resume) = exchange.kind.resume_mut() {
+            resume.heard(now.mono);
         }
         exchange.phase = Phase::Asked(challenge.clone());
         self.exchanges.insert(fetch, exchange);
@@ -138,7 +143,9 @@ impl Http {
                     core.renew(now);
                 }
             }
-            Kind::Delete | Kind::Message { .. } => self.fail(core, now, exchange, ExchangeError::SessionLost),
+            Kind::Delete | Kind::Message { .. } | Kind::Pair | Kind::Posted { .. } => {
+                self.fail(core, now, exchange, ExchangeError::SessionLost);
+            }
         }
     }
 
@@ -147,7 +154,7 @@ impl Http {
         let again = match &exchange.kind {
             Kind::Call(call) => call.resumed && why.is_passing(),
             Kind::Listen(_) => why.is_passing(),
-            Kind::Delete | Kind::Message { .. } => false,
+            Kind::Delete | Kind::Message { .. } | Kind::Pair | Kind::Posted { .. } => false,
         };
         let none = matches!((&exchange.kind, &why), (Kind::Listen(_), ExchangeError::Status { status: 405 }));
         if again {
@@ -211,6 +218,10 @@ impl Http {
 
     /// Takes one event. True if the stream has nothing more to say.
     fn event(&mut self, core: &mut Core, now: Now, fetch: FetchId, exchange: &mut Exchange, event: Event) -> bool {
+        if matches!(exchange.kind, Kind::Pair) {
+            self.pair_event(core, now, event);
+            return false;
+        }
         // An event without data primes a stream, or keeps it open.
         if event.data.is_empty() || event.name.as_deref().is_some_and(|name| name != "message") {
             return false;
@@ -228,7 +239,7 @@ impl Http {
                 resume.start_over(budget);
                 None
             }
-            Kind::Delete | Kind::Message { .. } => return false,
+            Kind::Delete | Kind::Message { .. } | Kind::Pair | Kind::Posted { .. } => return false,
         };
         let heard = core.on_exchange(now, wire, event.data);
         if let Some(other) = heard.other {

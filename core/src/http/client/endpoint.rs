@@ -39,6 +39,7 @@ pub struct Endpoint {
     authorization: Option<Bytes>,
     ask_authorization: bool,
     get_stream: bool,
+    deprecated_sse: bool,
 }
 
 /// Why something is no endpoint.
@@ -75,8 +76,14 @@ impl Endpoint {
     /// When `url` is no plain address of HTTP.
     pub fn new(url: &str) -> Result<Self, EndpointError> {
         check_url(url)?;
-        let (url, headers) = (url.into(), Headers::new());
-        Ok(Self { url, headers, authorization: None, ask_authorization: false, get_stream: true })
+        Ok(Self {
+            url: url.into(),
+            headers: Headers::new(),
+            authorization: None,
+            ask_authorization: false,
+            get_stream: true,
+            deprecated_sse: true,
+        })
     }
 
     /// Adds a header to every request. `authorization` is taken as [`Endpoint::authorization`].
@@ -134,6 +141,14 @@ impl Endpoint {
         self
     }
 
+    /// Whether a server that refuses `initialize` as servers of 2024-11-05 do is looked at for their transport, a
+    /// stream beside an address for messages. On.
+    #[must_use]
+    pub const fn deprecated_sse(mut self, deprecated_sse: bool) -> Self {
+        self.deprecated_sse = deprecated_sse;
+        self
+    }
+
     /// The address.
     #[must_use]
     pub fn url(&self) -> &str {
@@ -154,6 +169,10 @@ impl Endpoint {
 
     pub(super) const fn asks(&self) -> bool {
         self.ask_authorization
+    }
+
+    pub(super) const fn wants_deprecated_sse(&self) -> bool {
+        self.deprecated_sse
     }
 
     pub(super) const fn wants_get_stream(&self) -> bool {

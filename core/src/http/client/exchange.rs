@@ -33,6 +33,10 @@ pub(super) enum Kind {
     Listen(Resume),
     /// A notification or a response. The one that opens the session goes before all others.
     Message { frame: Bytes, opens: bool },
+    /// The stream of the old transport.
+    Pair,
+    /// A request of ours whose answer comes in that stream.
+    Posted { wire: i64, frame: Bytes },
 }
 
 #[derive(Debug)]
@@ -85,7 +89,16 @@ impl Kind {
         match self {
             Self::Call(call) => Some(&mut call.resume),
             Self::Listen(resume) => Some(resume),
-            Self::Delete | Self::Message { .. } => None,
+            Self::Delete | Self::Message { .. } | Self::Pair | Self::Posted { .. } => None,
+        }
+    }
+
+    /// The request of ours that it is for.
+    pub(super) fn wire(&self) -> Option<i64> {
+        match self {
+            Self::Call(call) => Some(call.wire),
+            Self::Posted { wire, .. } => Some(*wire),
+            Self::Delete | Self::Listen(_) | Self::Message { .. } | Self::Pair => None,
         }
     }
 }

@@ -10,6 +10,7 @@ use super::api::{Action, FetchId, Input};
 use super::endpoint::{Endpoint, EndpointError};
 use super::error::ExchangeError;
 use super::exchange::{Call, Exchange, Kind, Phase, Resume};
+use super::pair::Pair;
 use crate::client::{self, Client, Config, ConfigError, Core, Out, Purpose, Route, Sealed, Transport};
 use crate::error::{Error, Misuse};
 use crate::machine::{Deadlines, Mono, Now, TimerKind};
@@ -37,6 +38,7 @@ pub struct Http {
     /// The exchange that opens the session, while others wait for it.
     pub(super) opening: Option<FetchId>,
     held: VecDeque<(Bytes, Route)>,
+    pub(super) pair: Pair,
     now: Mono,
 }
 
@@ -79,6 +81,7 @@ impl Client<Http> {
             spoken: None,
             opening: None,
             held: VecDeque::new(),
+            pair: Pair::No,
             now: Mono::default(),
         };
         Ok(Self { core, transport })
@@ -140,8 +143,8 @@ impl Client<Http> {
             self.transport.exchanges.insert(fetch, exchange);
             return Err(misuse(&error));
         }
-        if let Kind::Call(call) = &exchange.kind {
-            self.core.release(now, call.wire);
+        if let Some(wire) = exchange.kind.wire() {
+            self.core.release(now, wire);
         }
         self.transport.relaunch(&mut self.core, now, exchange);
         self.core.settle();
@@ -219,7 +222,10 @@ impl Http {
                     self.leave_session();
                 }
                 let resume = Resume::new(core.limits().resume_budget);
-                Kind::Call(Box::new(Call { wire, head, frame, resume, resumed: false }))
+                match self.is_pair() {
+                    true => Kind::Posted { wire, frame },
+                    false => Kind::Call(Box::new(Call { wire, head, frame, resume, resumed: false })),
+                }
             }
             Route::Initialized => Kind::Message { frame, opens: true },
             Route::Notification | Route::Response => Kind::Message { frame, opens: false },
@@ -235,7 +241,7 @@ impl Http {
     /// The session is open for the other requests, and its own stream may begin.
     pub(super) fn opened(&mut self, core: &mut Core, now: Now) {
         self.opening = None;
-        if self.endpoint.wants_get_stream() && core.is_legacy() {
+        if self.endpoint.wants_get_stream() && core.is_legacy() && !self.is_pair() {
             let resume = Resume::new(core.limits().resume_budget);
             self.launch(core, Exchange::new(Kind::Listen(resume), 0));
         }
@@ -257,7 +263,14 @@ impl Http {
 
     /// Nobody waits for the answer to a request any more.
     fn cancel(&mut self, core: &mut Core, now: Now, wire: i64, frame: Bytes) {
-        let Some(fetch) = self.by_wire.get(&wire).copied() else {
+        let fetch = self.by_wire.get(&wire).copied();
+        if self.is_pair() {
+            // Its answer would come in the one stream: the server must know.
+            self.send(core, now, frame, Route::Notification);
+            let unwritten = fetch.map_or(0, |fetch| self.drop_exchange(fetch));
+            return core.on_written(now, unwritten);
+        }
+        let Some(fetch) = fetch else {
             // It was never sent, or its exchange is over.
             return core.on_written(now, frame.len());
         };
@@ -288,14 +301,14 @@ impl Http {
 
     /// The answer to a request is not awaited in this exchange any more.
     pub(super) fn forget_wire(&mut self, exchange: &Exchange) {
-        if let Kind::Call(call) = &exchange.kind {
-            self.by_wire.remove(&call.wire);
+        if let Some(wire) = exchange.kind.wire() {
+            self.by_wire.remove(&wire);
         }
     }
 
     /// The end: what nobody waits for any more is aborted, and the session is ended.
     fn shut(&mut self, core: &mut Core) {
-        let waited = |exchange: &Exchange| matches!(exchange.kind, Kind::Call(_) | Kind::Listen(_));
+        let waited = |exchange: &Exchange| !matches!(exchange.kind, Kind::Delete | Kind::Message { .. });
         let streams: Vec<FetchId> =
             self.exchanges.iter().filter(|(_, exchange)| waited(exchange)).map(|(id, _)| *id).collect();
         for fetch in streams {

@@ -20,6 +20,7 @@
 //! | `answer` | what becomes of an answer |
 //! | `resume` | when a broken stream is resumed, and when it is given up |
 //! | `machine` | what the frames of the core become |
+//! | `pair` | when the transport of 2024-11-05 is used, and where its messages go |
 //! | [`ExchangeError`] | what can go wrong, and whose fault it is |
 //!
 //! Each message has an exchange of its own. In the modern era that is all: a request ends with its exchange, and to
@@ -44,6 +45,7 @@ mod endpoint;
 mod error;
 mod exchange;
 mod machine;
+mod pair;
 mod request;
 mod resume;
 mod status;

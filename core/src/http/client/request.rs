@@ -35,18 +35,19 @@ impl Http {
         let begins =
             matches!(&exchange.kind, Kind::Call(call) if call.head.purpose != Purpose::Legacy && !call.resumed);
         exchange.session = if begins { None } else { self.session.clone() };
-        if let Kind::Call(call) = &exchange.kind {
-            self.by_wire.insert(call.wire, id);
+        if let Some(wire) = exchange.kind.wire() {
+            self.by_wire.insert(wire, id);
         }
         let (method, body) = match &exchange.kind {
             Kind::Call(call) if call.resumed => (Method::Get, Bytes::new()),
             Kind::Call(call) => (Method::Post, unframed(&call.frame)),
-            Kind::Message { frame, .. } => (Method::Post, unframed(frame)),
-            Kind::Listen(_) => (Method::Get, Bytes::new()),
+            Kind::Message { frame, .. } | Kind::Posted { frame, .. } => (Method::Post, unframed(frame)),
+            Kind::Listen(_) | Kind::Pair => (Method::Get, Bytes::new()),
             Kind::Delete => (Method::Delete, Bytes::new()),
         };
         let headers = self.request_headers(core, &exchange);
-        let fetch = Fetch { id, method, url: self.endpoint.shared_url(), headers, body };
+        let url = if method == Method::Post { self.post_url() } else { self.endpoint.shared_url() };
+        let fetch = Fetch { id, method, url, headers, body };
         self.actions.push_back(Action::Fetch(Box::new(fetch)));
         self.exchanges.insert(id, exchange);
         id
@@ -57,6 +58,8 @@ impl Http {
         match &exchange.kind {
             Kind::Call(call) if call.resumed => stream_headers(&mut headers, &call.resume),
             Kind::Call(call) => call_headers(&mut headers, call),
+            Kind::Posted { .. } => post_headers(&mut headers),
+            Kind::Pair => headers.push(name::ACCEPT, media::EVENT_STREAM),
             Kind::Message { .. } => {
                 post_headers(&mut headers);
                 if !core.is_legacy()

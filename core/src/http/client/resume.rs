@@ -47,7 +47,7 @@ impl Http {
                 }
                 resume.wait(now.mono, floor)
             }
-            Kind::Call(_) | Kind::Delete | Kind::Message { .. } => None,
+            Kind::Call(_) | Kind::Delete | Kind::Message { .. } | Kind::Pair | Kind::Posted { .. } => None,
         };
         let Some(wait) = wait else { return self.fail(core, now, exchange, why) };
         exchange.phase = Phase::Waiting;
@@ -56,11 +56,14 @@ impl Http {
     }
 
     /// Sends the request of an exchange again, whatever it is.
-    pub(super) fn relaunch(&mut self, core: &mut Core, now: Now, exchange: Exchange) {
-        let silence = match &exchange.kind {
-            Kind::Call(call) if call.resumed => Some(call.resume.deadline(now.mono)),
+    pub(super) fn relaunch(&mut self, core: &mut Core, now: Now, mut exchange: Exchange) {
+        let silence = match &mut exchange.kind {
+            Kind::Call(call) if call.resumed => {
+                call.resume.silent.get_or_insert(now.mono);
+                Some(call.resume.deadline(now.mono))
+            }
             Kind::Listen(resume) if resume.silent.is_some() => Some(resume.deadline(now.mono)),
-            Kind::Call(_) | Kind::Listen(_) | Kind::Delete | Kind::Message { .. } => None,
+            _ => None,
         };
         let opens = matches!(exchange.kind, Kind::Message { opens: true, .. });
         let fetch = self.launch(core, exchange);
@@ -104,9 +107,12 @@ impl Http {
     /// An exchange that was taken out ends without what was asked for.
     pub(super) fn fail(&mut self, core: &mut Core, now: Now, mut exchange: Exchange, why: ExchangeError) {
         core.on_written(now, std::mem::take(&mut exchange.unwritten));
+        let Some(exchange) = self.look_for_pair(core, exchange, &why) else { return };
         self.forget_wire(&exchange);
         match exchange.kind {
             Kind::Call(call) => core.exchange_failed(now, call.wire, why, call.resume.retry),
+            Kind::Posted { wire, .. } => core.exchange_failed(now, wire, why, None),
+            Kind::Pair => self.pair_ended(core, now),
             Kind::Delete => {}
             Kind::Listen(_) => {
                 let text = format!("the stream of the session is given up: {why}");

@@ -1,6 +1,12 @@
 //! The HTTP machine, driven by heads and bytes on a virtual clock.
 
+mod answers;
+mod authorize;
 mod connect;
+mod headers;
+mod interleaved;
+mod pair;
+mod session;
 
 use std::collections::VecDeque;
 use std::time::Duration;
