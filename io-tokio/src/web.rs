@@ -74,7 +74,7 @@ impl HttpServer {
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) {
         let Self { service, listener, bounds, .. } = self;
         let finish = service.clone();
-        let accept = |cx: &mut Context<'_>| {
+        let accept = move |cx: &mut Context<'_>| {
             let (stream, _) = ready!(listener.poll_accept(cx))?;
             // Messages are whole: holding them back gains nothing. A socket that has gone is found out soon.
             let _ = stream.set_nodelay(true);

@@ -101,7 +101,9 @@ async fn nobody_at_the_address_is_a_typed_error() {
 
 #[tokio::test]
 async fn notifications_come_by_listening_and_by_the_standing_stream() {
-    let server = server().build().unwrap();
+    let initialized = Arc::new(Notify::new());
+    let tell = Arc::clone(&initialized);
+    let server = server().on_initialized(move |_| tell.notify_one()).build().unwrap();
     let running = start(&server).await;
     let modern = connect(&running, Connect::Modern).await;
     let mut filter = SubscriptionFilter::default();
@@ -113,6 +115,7 @@ async fn notifications_come_by_listening_and_by_the_standing_stream() {
 
     let legacy = connect(&running, Connect::Legacy).await;
     let mut notifications = legacy.notifications();
+    initialized.notified().await;
     // The standing stream may not be open yet: what is published before waits for it.
     server.publish(&Event::ToolsListChanged);
     assert_eq!(&*notifications.next().await.unwrap().method, "notifications/tools/list_changed");
@@ -173,29 +176,32 @@ async fn headers_and_credentials_go_along() {
 struct Proxy {
     address: SocketAddr,
     cut: Arc<Notify>,
+    closed: Arc<Notify>,
     opened: Arc<AtomicUsize>,
 }
 
 async fn proxy(to: SocketAddr) -> Proxy {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (cut, opened): (Arc<Notify>, Arc<AtomicUsize>) = Default::default();
-    let (cutting, counting) = (Arc::clone(&cut), Arc::clone(&opened));
+    let (cut, closed, opened): (Arc<Notify>, Arc<Notify>, Arc<AtomicUsize>) = Default::default();
+    let (cutting, closing, counting) = (Arc::clone(&cut), Arc::clone(&closed), Arc::clone(&opened));
     tokio::spawn(async move {
         loop {
             let (mut near, _) = listener.accept().await.unwrap();
             counting.fetch_add(1, Ordering::Relaxed);
-            let cut = Arc::clone(&cutting);
+            let (cut, closed) = (Arc::clone(&cutting), Arc::clone(&closing));
             tokio::spawn(async move {
                 let mut far = tokio::net::TcpStream::connect(to).await.unwrap();
                 tokio::select! {
                     _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
                     () = cut.notified() => {}
                 }
+                drop((near, far));
+                closed.notify_one();
             });
         }
     });
-    Proxy { address, cut, opened }
+    Proxy { address, cut, closed, opened }
 }
 
 #[tokio::test]
@@ -267,7 +273,14 @@ async fn calls_in_sequence_share_a_connection() {
     assert_eq!(proxy.opened.load(Ordering::Relaxed), 1);
     // A connection that was cut while it was idle is found out, and nobody notices.
     proxy.cut.notify_waiters();
-    assert_eq!(client.call_tool("echo", json!({"text": "on"})).await.unwrap().joined_text(), "on");
+    proxy.closed.notified().await;
+    // Whoever else uses the network meanwhile lets the end of the connection be noticed.
+    let endpoint = Endpoint::new(&format!("http://{}/mcp", proxy.address)).unwrap();
+    let other = connect_endpoint(Client::builder("other", "1"), endpoint).await.unwrap();
+    for client in [&client, &other] {
+        assert_eq!(client.call_tool("echo", json!({"text": "on"})).await.unwrap().joined_text(), "on");
+    }
+    assert_eq!(proxy.opened.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -110,7 +110,8 @@ impl Connections {
     }
 
     /// Serves every connection that `accept` gives, until `shutdown` is ready; then `finish` is called, and open
-    /// connections have [`Bounds::drain_time`] to finish what has begun. Dropping the future ends everything at once.
+    /// connections have [`Bounds::drain_time`] to finish what has begun. `accept` is dropped before that, and the
+    /// listener with it, if it holds one. Dropping the future ends everything at once.
     ///
     /// An error of `accept` is waited out: it may be that too many files are open.
     pub async fn accept_all<I, S, B>(
@@ -148,6 +149,8 @@ impl Connections {
             }
         })
         .await;
+        // Whoever waits to be accepted need not.
+        drop(accept);
         finish();
         self.shut_down().await;
     }

@@ -106,6 +106,22 @@ impl Wire {
         !self.more().await && self.buffer.is_empty()
     }
 
+    /// Whether nothing has come that was not read.
+    pub(crate) fn is_silent(&self) -> bool {
+        let mut byte = [0];
+        self.buffer.is_empty() && self.stream.try_read(&mut byte).is_err()
+    }
+
+    /// Reads until the other side closes. Answers how many bytes came.
+    pub(crate) async fn rest(&mut self) -> usize {
+        let mut total = self.buffer.len();
+        while self.more().await {
+            total += self.buffer.len();
+            self.buffer.clear();
+        }
+        total
+    }
+
     async fn line(&mut self) -> Option<String> {
         loop {
             if let Some(at) = self.buffer.iter().position(|byte| *byte == b'\n') {
