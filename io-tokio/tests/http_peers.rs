@@ -17,7 +17,10 @@ use self::web::{Running, Wire, start, start_with};
 
 fn server() -> BuiltServer {
     Server::new("s", "1")
-        .tool(Tool::new("echo"), |args: Value, _: Context| async move { args["text"].as_str().unwrap_or("").to_owned() })
+        .tool(
+            Tool::new("echo"),
+            |args: Value, _: Context| async move { args["text"].as_str().unwrap_or("").to_owned() },
+        )
         .tool(Tool::new("large"), |_: NoArguments, _: Context| async { "x".repeat(3 << 20) })
         .build()
         .unwrap()
