@@ -58,6 +58,17 @@ const DICTIONARY: &[&str] = &[
     "{a:3}",
     "%20",
     "%ff",
+    "data: ",
+    "data:\r\n",
+    "id: 1\n",
+    "id\n",
+    "event: e\n",
+    "retry: 10\n",
+    "\n\n",
+    ":\n",
+    "=?base64?",
+    "?=",
+    "ZWNobw==",
 ];
 
 /// The longest input that is kept.

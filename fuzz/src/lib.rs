@@ -11,8 +11,11 @@
 //! | `message` | what is accepted is the same JSON value again; nothing that is not JSON is accepted |
 //! | `server` | no order of frames and verbs panics; a request is answered at most once, never after its cancellation |
 //! | `client` | no order of frames and verbs panics; a call ends exactly once |
-//! | `http_client` | no order of heads, bodies and verbs panics; a call ends exactly once; headers are headers |
-//! | `sse` | any chunking gives the same events; what was read is written and read again |
+//! | `sse` | any cutting gives the same events; what is written is read |
+//! | `http_head` | every head is judged; a header passes only if it carries what the body says |
+//! | `http_exchange` | whatever comes of a request that stands alone, it is answered once and ends |
+//! | `http_session` | the same for sessions, of two users with the same ids; sessions travel |
+//! | `http_client` | whatever servers and connections do, a call ends exactly once, and no two mix |
 //! | `pair` | a client and a server agree with a model of their calls |
 //! | `request_state` | no token opens but those that were sealed, for what they were sealed for |
 //! | `uri_template` | what matches expands to the same URI; nothing panics |
@@ -38,6 +41,9 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "client", run: targets::client::run },
     Target { name: "http_client", run: targets::http_client::run },
+    Target { name: "http_exchange", run: targets::http_exchange::run },
+    Target { name: "http_head", run: targets::http_head::run },
+    Target { name: "http_session", run: targets::http_session::run },
     Target { name: "line", run: targets::line::run },
     Target { name: "message", run: targets::message::run },
     Target { name: "pair", run: targets::pair::run },

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`Pair`] | a server and a client in memory, on a clock that the test moves |
 //! | [`Link`] | what their frames travel on: it delays, cuts, merges, and if told so loses, doubles, swaps and spoils |
+//! | [`HttpPair`] | clients and a server of Streamable HTTP in memory, over an [`HttpLink`] that delays, cuts and breaks |
+//! | [`HttpFront`] | the server of it alone, driven by heads and bytes |
 //! | [`Transcript`] | a conversation in a file, played against one machine: the same file runs in every language |
 //! | [`Peer`], [`Machine`] | one machine with what it has said, for harnesses of your own |
 //!
@@ -32,6 +34,7 @@
 //! when a test has found a machine that breaks its contract; it panics then, as a test does. What it leaves to the
 //! test: the files of transcripts, and what the machines are for.
 
+mod http;
 mod link;
 mod pair;
 mod peer;
@@ -40,6 +43,7 @@ mod tests;
 mod transcript;
 mod tree;
 
+pub use http::{AskId, HttpFront, HttpLink, HttpMachine, HttpPair, HttpPeer, HttpPiece, HttpRequest};
 pub use link::Link;
 pub use pair::{Frame, Pair, Side, assert_carried};
 pub use peer::{Machine, Peer, Sorted};

@@ -2,6 +2,9 @@
 
 pub mod client;
 pub mod http_client;
+pub mod http_exchange;
+pub mod http_head;
+pub mod http_session;
 pub mod line;
 pub mod message;
 pub mod pair;
