@@ -1,7 +1,7 @@
 //! Drives a server with this library's client, in either era: our side of `tests/interop/FIXTURE.md`.
 //!
 //! ```text
-//! interop-client [--http] [--server everything|filesystem|memory] legacy|modern COMMAND [ARGUMENT…]
+//! interop-client [--server everything|filesystem|memory] [--http] legacy|modern COMMAND [ARGUMENT…]
 //!        stdout: {"cell": "calls", "verdict": "pass", "why": ""}      one line for each cell
 //! ```
 //!
@@ -49,7 +49,7 @@ const CELL_SECONDS: u64 = 10;
 /// Putting a server away takes three waits of two seconds at most; the rest is for slow machines.
 const CLOSE: Duration = Duration::from_secs(20);
 const USAGE: &str =
-    "usage: interop-client [--http] [--server everything|filesystem|memory] legacy|modern COMMAND [ARGUMENT...]";
+    "usage: interop-client [--server everything|filesystem|memory] [--http] legacy|modern COMMAND [ARGUMENT...]";
 
 /// Which server it is, and so what is expected of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,12 +83,12 @@ struct Task {
 impl Task {
     fn parse(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut arguments = arguments.peekable();
-        let http = arguments.next_if(|argument| argument == "--http").is_some();
         let server = if arguments.next_if(|argument| argument == "--server").is_some() {
             Server::parse(arguments.next()?.to_str()?)?
         } else {
             Server::Fixture
         };
+        let http = arguments.next_if(|argument| argument == "--http").is_some();
         let era = match arguments.next()?.to_str()? {
             "legacy" => Era::Legacy,
             "modern" => Era::Modern,
