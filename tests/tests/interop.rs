@@ -1,4 +1,4 @@
-//! The interop matrix: SDKs of others against this library, over stdio, in both roles and both eras.
+//! The interop matrix: SDKs of others against this library, over stdio and HTTP, in both roles and both eras.
 //!
 //! ```text
 //! peer's client ──drives──► interop-server        role server      each prints one JSON line per cell,
@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `MCP_INTEROP_CACHE` | where `cargo xtask peers` has installed them: required |
 //! | `MCP_INTEROP_WRITE` | writes `tests/interop/cells.tsv`, the outcome that is checked in, instead of comparing it |
-//! | `MCP_INTEROP_ONLY` | runs only pairings whose `peer/era/role` contains this; `cells.tsv` is left alone then |
+//! | `MCP_INTEROP_ONLY` | runs only pairings whose `peer/transport/era/role` contains this; `cells.tsv` is left alone then |
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, VecDeque};
@@ -40,6 +40,8 @@ const FEATURES: [&str; 12] = [
     "logging",
     "listen",
 ];
+/// Given to a driver, and to the server that it starts, they speak HTTP.
+const HTTP: &str = "--http";
 const ERAS: [&str; 2] = ["legacy", "modern"];
 /// What a cell may take: ten seconds where nothing else runs, and Python alone may need them to start where much does.
 const CELL_SECONDS: &str = "60";
@@ -50,7 +52,7 @@ const JOBS: usize = 2;
 /// How much of the end of a driver's standard error is shown when a cell fails.
 const TAIL: usize = 4_000;
 /// The columns that `cargo xtask requirements` reads.
-const HEADER: &str = "peer\tera\trole\tfeature\toutcome\tnote\n";
+const HEADER: &str = "peer\ttransport\tera\trole\tfeature\toutcome\tnote\n";
 
 #[test]
 fn every_cell_is_as_the_matrix_says() {
@@ -62,7 +64,8 @@ fn every_cell_is_as_the_matrix_says() {
 
     let only = std::env::var("MCP_INTEROP_ONLY").ok();
     let is_chosen = |(pairing, era): &(&Pairing, &str)| {
-        only.as_ref().is_none_or(|only| format!("{}/{era}/{}", pairing.peer, pairing.role).contains(only.as_str()))
+        let Pairing { peer, transport, role, .. } = pairing;
+        only.as_ref().is_none_or(|only| format!("{peer}/{transport}/{era}/{role}").contains(only.as_str()))
     };
     let runs: Vec<_> = pairings.iter().flat_map(|pairing| ERAS.map(|era| (pairing, era))).filter(is_chosen).collect();
     assert!(!runs.is_empty(), "no pairing is called {only:?}");
@@ -139,8 +142,10 @@ impl Place {
 }
 
 /// A client and a server, one of which is ours.
+#[derive(Clone)]
 struct Pairing {
     peer: &'static str,
+    transport: &'static str,
     /// The role of this library.
     role: &'static str,
     driver: Vec<OsString>,
@@ -149,7 +154,12 @@ struct Pairing {
 
 impl Pairing {
     fn name(&self) -> String {
-        format!("{} ({})", self.peer, self.role)
+        format!("{} ({}, {})", self.peer, self.role, self.transport)
+    }
+
+    /// The word for HTTP, where it is to be said.
+    fn flag(&self) -> Option<&'static str> {
+        (self.transport == "http").then_some(HTTP)
     }
 }
 
@@ -163,14 +173,14 @@ fn pairings(place: &Place) -> Vec<Pairing> {
 
     let serving = |peer, driver| {
         let server = words(&[&place.binary("interop-server")]);
-        Pairing { peer, role: "server", driver, server }
+        Pairing { peer, transport: "stdio", role: "server", driver, server }
     };
     let calling = |peer, kind: &[&str], server| {
         let mut driver: Vec<OsString> = words(&[&place.binary("interop-client")]);
         driver.extend(kind.iter().map(OsString::from));
-        Pairing { peer, role: "client", driver, server }
+        Pairing { peer, transport: "stdio", role: "client", driver, server }
     };
-    vec![
+    let fixtures = vec![
         serving("typescript-client", node("client2.mjs")),
         serving("typescript-sdk-1", node("client1.mjs")),
         serving("python", python("client.py")),
@@ -178,10 +188,14 @@ fn pairings(place: &Place) -> Vec<Pairing> {
         calling("typescript-server", &[], node("server2.mjs")),
         calling("python", &[], python("server.py")),
         calling("rmcp", &[], rmcp("rmcp-server")),
+    ];
+    let references = [
         calling("server-everything", &["--server", "everything"], reference("server-everything")),
         calling("server-filesystem", &["--server", "filesystem"], reference("server-filesystem")),
         calling("server-memory", &["--server", "memory"], reference("server-memory")),
-    ]
+    ];
+    let over_http: Vec<_> = fixtures.iter().map(|pairing| Pairing { transport: "http", ..pairing.clone() }).collect();
+    fixtures.into_iter().chain(references).chain(over_http).collect()
 }
 
 /// A cell of `matrix.json`.
@@ -190,6 +204,7 @@ fn pairings(place: &Place) -> Vec<Pairing> {
 struct Cell {
     peer: String,
     version: String,
+    transport: String,
     era: String,
     role: String,
     feature: String,
@@ -203,7 +218,11 @@ fn matrix(place: &Place) -> Vec<Cell> {
 
 fn find<'a>(matrix: &'a [Cell], pairing: &Pairing, era: &str, feature: &str) -> Option<&'a Cell> {
     matrix.iter().find(|cell| {
-        cell.peer == pairing.peer && cell.role == pairing.role && cell.era == era && cell.feature == feature
+        cell.peer == pairing.peer
+            && cell.transport == pairing.transport
+            && cell.role == pairing.role
+            && cell.era == era
+            && cell.feature == feature
     })
 }
 
@@ -223,7 +242,8 @@ fn check_shape(matrix: &[Cell], pairings: &[Pairing]) {
             "cannot" => !cell.why.is_empty(),
             _ => false,
         };
-        assert!(sound, "{} {} {} {}: {} {:?}", cell.peer, cell.era, cell.role, cell.feature, cell.expect, cell.why);
+        let Cell { peer, transport, era, role, feature, expect, why, .. } = cell;
+        assert!(sound, "{peer} {transport} {era} {role} {feature}: {expect} {why:?}");
     }
 }
 
@@ -285,8 +305,10 @@ fn drive(pairing: &Pairing, era: &str, place: &Place) -> Run {
     let (program, arguments) = pairing.driver.split_first().expect("a driver is a command");
     let spawned = Command::new(program)
         .args(arguments)
+        .args(pairing.flag())
         .arg(era)
         .args(&pairing.server)
+        .args(pairing.flag())
         .current_dir(&place.interop)
         .env("INTEROP_CELL_SECONDS", CELL_SECONDS)
         .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -370,22 +392,23 @@ impl Stderr {
 
 /// Judges a cell, and gives its row of `cells.tsv`.
 fn compare(expected: &Cell, verdict: Option<&Verdict>, problems: &mut Vec<String>) -> String {
-    let Cell { peer, era, role, feature, expect, why, .. } = expected;
+    let Cell { peer, transport, era, role, feature, expect, why, .. } = expected;
     let (outcome, note) = verdict.map_or(("missing", ""), |verdict| (&*verdict.verdict, &*verdict.why));
     if outcome != expect || (outcome == "cannot" && note != why) {
-        problems.push(format!("{peer} {era} {role} {feature}: expected {expect} ({why}), got {outcome} ({note})"));
+        let cell = format!("{peer} {transport} {era} {role} {feature}");
+        problems.push(format!("{cell}: expected {expect} ({why}), got {outcome} ({note})"));
     }
-    format!("{peer}\t{era}\t{role}\t{feature}\t{outcome}\t{}\n", note.replace(['\t', '\n'], " "))
+    format!("{peer}\t{transport}\t{era}\t{role}\t{feature}\t{outcome}\t{}\n", note.replace(['\t', '\n'], " "))
 }
 
 /// One row for each pairing and era, one column for each feature.
 fn table(runs: &[(&Pairing, &str)], outcomes: &[Run]) -> String {
-    let mut text = format!("\n{:<20}{:<8}{:<8}", "peer", "role", "era");
+    let mut text = format!("\n{:<20}{:<10}{:<8}{:<8}", "peer", "transport", "role", "era");
     for feature in FEATURES {
         let _ = write!(text, "{feature:<13}");
     }
     for ((pairing, era), run) in runs.iter().zip(outcomes) {
-        let _ = write!(text, "\n{:<20}{:<8}{era:<8}", pairing.peer, pairing.role);
+        let _ = write!(text, "\n{:<20}{:<10}{:<8}{era:<8}", pairing.peer, pairing.transport, pairing.role);
         for feature in FEATURES {
             let verdict = run.verdicts.get(feature).map_or("MISSING", |verdict| match &*verdict.verdict {
                 "pass" => "pass",
@@ -414,6 +437,7 @@ mod judge {
         let cell = Cell {
             peer: text("p"),
             version: text("1"),
+            transport: text("http"),
             era: text("modern"),
             role: text("client"),
             feature: text("lists"),
@@ -429,9 +453,9 @@ mod judge {
 
     #[test]
     fn a_cell_that_is_as_foreseen_is_no_problem() {
-        assert_eq!(judged("pass", "", Some(("pass", ""))), (0, "p\tmodern\tclient\tlists\tpass\t\n".into()));
+        assert_eq!(judged("pass", "", Some(("pass", ""))), (0, "p\thttp\tmodern\tclient\tlists\tpass\t\n".into()));
         let (problems, row) = judged("cannot", "too old", Some(("cannot", "too old")));
-        assert_eq!((problems, &*row), (0, "p\tmodern\tclient\tlists\tcannot\ttoo old\n"));
+        assert_eq!((problems, &*row), (0, "p\thttp\tmodern\tclient\tlists\tcannot\ttoo old\n"));
     }
 
     #[test]

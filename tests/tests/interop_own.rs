@@ -37,11 +37,22 @@ fn assert_all_fail(verdicts: &[[String; 3]], cells: usize, why: &str) {
 #[test]
 fn every_cell_passes_in_both_eras() {
     for era in ["legacy", "modern"] {
-        let verdicts = drive(None, &[era, SERVER]);
-        assert_eq!(verdicts.len(), 12, "{era}: {verdicts:?}");
-        for [cell, verdict, why] in verdicts {
-            assert_eq!((&*verdict, &*why), ("pass", ""), "{era} {cell}");
-        }
+        assert_all_pass(era, &[era, SERVER]);
+    }
+}
+
+#[test]
+fn every_cell_passes_over_http_in_both_eras() {
+    for era in ["legacy", "modern"] {
+        assert_all_pass(era, &["--http", era, SERVER, "--http"]);
+    }
+}
+
+fn assert_all_pass(era: &str, arguments: &[&str]) {
+    let verdicts = drive(None, arguments);
+    assert_eq!(verdicts.len(), 12, "{era}: {verdicts:?}");
+    for [cell, verdict, why] in verdicts {
+        assert_eq!((&*verdict, &*why), ("pass", ""), "{era} {cell}");
     }
 }
 
@@ -51,6 +62,8 @@ fn a_cell_of_the_other_era_fails() {
     assert_all_fail(&fell_back, 2, "connected in the legacy era");
     let refused = drive(Some("calls,listen"), &["legacy", SERVER, "modern"]);
     assert_all_fail(&refused, 2, "");
+    let fell_back = drive(Some("calls"), &["--http", "modern", SERVER, "--http", "legacy"]);
+    assert_all_fail(&fell_back, 1, "connected in the legacy era");
 }
 
 #[test]
@@ -67,4 +80,6 @@ fn a_server_that_ends_at_once_fails() {
     assert_all_fail(&ended, 1, "closed the connection");
     let absent = drive(Some("lists"), &["modern", "no-such-program-anywhere"]);
     assert_all_fail(&absent, 1, "cannot start");
+    let silent = drive(Some("lists"), &["--http", "modern", SERVER, "--http", "no such era"]);
+    assert_all_fail(&silent, 1, "before it said where");
 }

@@ -167,7 +167,7 @@ impl Rig {
         if let Some(method) = message["method"].as_str().filter(|_| how & 0x30 != 0x30) {
             request = request.header("mcp-method", method.to_owned());
         }
-        let name = message["params"]["name"].as_str().or(message["params"]["uri"].as_str());
+        let name = message["params"]["name"].as_str().or_else(|| message["params"]["uri"].as_str());
         if let Some(name) = name.filter(|_| how & 0xc0 != 0xc0) {
             request = request.header("mcp-name", name.to_owned());
         }

@@ -1,6 +1,7 @@
 // Drives a fixture server with @modelcontextprotocol/sdk 1.x, which knows the legacy era only. See ../FIXTURE.md.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
     CallToolResultSchema,
     CreateMessageRequestSchema,
@@ -18,13 +19,17 @@ function open(era, server) {
         const ready = Promise.reject(new Cannot('@modelcontextprotocol/sdk 1.x knows no revision after 2025-11-25'));
         return { ready, pid: () => undefined, close: async () => {} };
     }
-    const transport = new StdioClientTransport(server);
+    const transport = server.url ? new StreamableHTTPClientTransport(server.url) : new StdioClientTransport(server);
     const client = new Client(
         { name: 'interop-client1', version: '1.0.0' },
         { capabilities: { elicitation: { form: {} }, sampling: {}, roots: { listChanged: true } } }
     );
     const peer = adapter(client);
-    return { ready: client.connect(transport).then(() => peer), pid: () => transport.pid, close: () => client.close() };
+    const close = async () => {
+        await transport.terminateSession?.();
+        await client.close();
+    };
+    return { ready: client.connect(transport).then(() => peer), pid: () => transport.pid, close };
 }
 
 function adapter(client) {

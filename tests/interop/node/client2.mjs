@@ -1,11 +1,11 @@
 // Drives a fixture server with @modelcontextprotocol/client 2.x, in either era. See ../FIXTURE.md.
-import { Client, LOG_LEVEL_META_KEY } from '@modelcontextprotocol/client';
+import { Client, LOG_LEVEL_META_KEY, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { ROOTS } from './lib/cells.mjs';
 import { elicitAnswer, emptyRecord, main, sampleAnswer } from './lib/driver.mjs';
 
 function open(era, server) {
-    const transport = new StdioClientTransport(server);
+    const transport = server.url ? new StreamableHTTPClientTransport(server.url) : new StdioClientTransport(server);
     const client = new Client(
         { name: 'interop-client2', version: '1.0.0' },
         {
@@ -16,7 +16,11 @@ function open(era, server) {
     );
     const peer = adapter(client);
     const ready = client.connect(transport).then(() => Object.assign(peer, { era: client.getProtocolEra() }));
-    return { ready, pid: () => transport.pid, close: () => client.close() };
+    const close = async () => {
+        await transport.terminateSession?.();
+        await client.close();
+    };
+    return { ready, pid: () => transport.pid, close };
 }
 
 function adapter(client) {

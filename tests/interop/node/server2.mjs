@@ -1,7 +1,8 @@
-// The fixture server (../FIXTURE.md) on @modelcontextprotocol/server 2.x: both eras over stdio, paging by hand,
-// because the SDK's high-level server does not page.
+// The fixture server (../FIXTURE.md) on @modelcontextprotocol/server 2.x: both eras over stdio, or over HTTP with
+// `--http`, paging by hand, because the SDK's high-level server does not page.
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+    InMemoryServerEventBus,
     inputRequired,
     inputResponse,
     ProtocolError,
@@ -10,6 +11,7 @@ import {
     Server
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { serveHttp } from './lib/serve.mjs';
 
 const PAGE_SIZE = 50;
 const NAME_FORM = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
@@ -19,6 +21,10 @@ const COMPLETIONS = { who: ['alice', 'albert', 'bob'], id: ['one', 'two', 'three
 let cancelled = 0;
 let hasExtra = false;
 const subscribed = new Set();
+
+const IS_HTTP = process.argv.includes('--http');
+// What happens in one modern request over HTTP reaches the streams of others by it.
+const bus = new InMemoryServerEventBus();
 
 const text = value => ({ content: [{ type: 'text', text: value }] });
 const refuse = message => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
@@ -103,13 +109,15 @@ async function logThree(_, ctx) {
 }
 
 async function touch({ uri }, _, { server, era }) {
-    if (era === 'modern' || subscribed.has(uri)) await server.sendResourceUpdated({ uri });
+    if (era === 'modern' && IS_HTTP) bus.publish({ kind: 'resource_updated', uri });
+    else if (era === 'modern' || subscribed.has(uri)) await server.sendResourceUpdated({ uri });
     return text('touched');
 }
 
-async function toggleTool(_args, _ctx, { server }) {
+async function toggleTool(_args, _ctx, { server, era }) {
     hasExtra = !hasExtra;
-    await server.sendToolListChanged();
+    if (era === 'modern' && IS_HTTP) bus.publish({ kind: 'tools_list_changed' });
+    else await server.sendToolListChanged();
     return text('toggled');
 }
 
@@ -199,4 +207,5 @@ function factory({ era }) {
     return server;
 }
 
-serveStdio(factory, { onerror: error => console.error(error) });
+if (IS_HTTP) await serveHttp(factory, bus);
+else serveStdio(factory, { onerror: error => console.error(error) });

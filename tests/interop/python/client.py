@@ -1,15 +1,18 @@
 """Drives a fixture server with the Python SDK (`mcp` 2.x), in either era. See ../FIXTURE.md.
 
-    python client.py legacy|modern COMMAND [ARGUMENT...]
+    python client.py [--http] legacy|modern COMMAND [ARGUMENT...]
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import traceback
 import warnings
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -18,6 +21,7 @@ from mcp import Client, MCPDeprecationWarning, StdioServerParameters, types
 from cells import CELLS, ROOTS
 
 CELL_SECONDS = float(os.environ.get("INTEROP_CELL_SECONDS", "10"))
+CLOSE_SECONDS = 5
 MODERN = "2026-07-28"
 
 warnings.simplefilter("ignore", MCPDeprecationWarning)  # roots, sampling and logging are what is tested here
@@ -26,7 +30,7 @@ warnings.simplefilter("ignore", MCPDeprecationWarning)  # roots, sampling and lo
 class Peer:
     """A connection, what its server sent, and the answers of the table "What a client answers"."""
 
-    def __init__(self, era: str, command: list[str]) -> None:
+    def __init__(self, era: str, server: StdioServerParameters | str) -> None:
         self.logs: list[types.LoggingMessageNotificationParams] = []
         self.updated: list[str] = []
         self.tools_changed = 0
@@ -34,7 +38,7 @@ class Peer:
         self.sampled: list[types.CreateMessageRequestParams] = []
         self.elicit_action = "accept"
         self.client = Client(
-            StdioServerParameters(command=command[0], args=command[1:]),
+            server,
             # "auto" probes with server/discover, as a host does that does not know its server.
             mode="auto" if era == "modern" else "legacy",
             client_info=types.Implementation(name="interop-python-client", version="1.0.0"),
@@ -78,17 +82,36 @@ class Peer:
             print(f"transport: {message!r}", file=sys.stderr)
 
 
-async def judge(cell: str, era: str, command: list[str]) -> tuple[str, str]:
-    """Runs one cell on a process of its own; leaving the client's block ends the process, by force if need be."""
+@asynccontextmanager
+async def served(command: list[str], http: bool) -> AsyncIterator[StdioServerParameters | str]:
+    """How to reach the server: a command, or the URL that a process says on its first line."""
+    if not http:
+        yield StdioServerParameters(command=command[0], args=command[1:])
+        return
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield (await anyio.to_thread.run_sync(process.stdout.readline)).strip()
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+async def judge(cell: str, era: str, command: list[str], http: bool) -> tuple[str, str]:
+    """Runs one cell on a process of its own; leaving the blocks ends the process, by force if need be."""
     if cell not in CELLS:
         return "fail", f"no cell {cell}"
-    peer = Peer(era, command)
     try:
-        with anyio.fail_after(CELL_SECONDS):
-            async with peer.client:
-                if peer.era != era:
-                    return "fail", f"connected in the {peer.era} era"
-                await CELLS[cell](peer)
+        async with served(command, http) as server:
+            peer = Peer(era, server)
+            with anyio.fail_after(CELL_SECONDS):
+                async with peer.client:
+                    if peer.era != era:
+                        return "fail", f"connected in the {peer.era} era"
+                    await CELLS[cell](peer)
     except Exception as error:
         traceback.print_exception(error)
         return "fail", one_line(error)
@@ -104,12 +127,14 @@ def one_line(error: BaseException) -> str:
 
 
 def main() -> None:
-    if len(sys.argv) < 3 or sys.argv[1] not in ("legacy", "modern"):
-        sys.exit(f"usage: {sys.argv[0]} legacy|modern COMMAND [ARGUMENT...]")
-    era, command = sys.argv[1], sys.argv[2:]
+    words = sys.argv[1:]
+    http = words[:1] == ["--http"]
+    era, *command = words[1:] if http else (words or [""])
+    if not command or era not in ("legacy", "modern"):
+        sys.exit(f"usage: {sys.argv[0]} [--http] legacy|modern COMMAND [ARGUMENT...]")
     only = os.environ.get("INTEROP_CELLS")
     for cell in only.split(",") if only else CELLS:
-        verdict, why = anyio.run(judge, cell, era, command)
+        verdict, why = anyio.run(judge, cell, era, command, http)
         print(json.dumps({"cell": cell, "verdict": verdict, "why": why}), flush=True)
 
 

@@ -1,6 +1,6 @@
-"""The fixture server (../FIXTURE.md) on the Python SDK (`mcp` 2.x): both eras over stdio.
+"""The fixture server (../FIXTURE.md) on the Python SDK (`mcp` 2.x): both eras, over stdio or over HTTP.
 
-    python server.py
+    python server.py [--http]
 
 It uses the low-level server, because the high-level one does not page.
 """
@@ -8,7 +8,11 @@ It uses the low-level server, because the high-level one does not page.
 from __future__ import annotations
 
 import json
+import os
 import re
+import socket
+import sys
+import threading
 import urllib.parse
 import warnings
 from collections.abc import Awaitable, Callable
@@ -16,6 +20,7 @@ from typing import Any, NamedTuple
 
 import anyio
 import mcp.server.stdio
+import uvicorn
 from jsonschema import ValidationError, validate
 from mcp import MCPDeprecationWarning, MCPError, types
 from mcp.server.context import ServerRequestContext
@@ -302,9 +307,26 @@ async def main() -> None:
         on_set_logging_level=on_set_level,
         on_subscriptions_listen=ListenHandler(bus),
     )
+    if sys.argv[1:] == ["--http"]:
+        await serve_http(server)
+        return
     options = server.create_initialization_options(NotificationOptions(tools_changed=True))
     async with mcp.server.stdio.stdio_server() as (read, write):
         await server.run(read, write, options)
+
+
+async def serve_http(server: Server[Any]) -> None:
+    """Listens on a port that the system chooses, says where, and stops when nobody holds the other end of the input."""
+
+    def end_with_input() -> None:
+        sys.stdin.buffer.read()
+        os._exit(0)
+
+    threading.Thread(target=end_with_input, daemon=True).start()
+    app = server.streamable_http_app()
+    listening = socket.create_server(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
+    await uvicorn.Server(uvicorn.Config(app, log_level="warning")).serve(sockets=[listening])
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ Prints how much of the specification is proved by tests, per section, and fails 
 An entry of tests/requirements/map.txt is one line, `ID | answer`, with one of these answers:
   tests: PROOF, PROOF…    path/to/file.rs::function (a test that is not ignored),
                           vector:NAME (tests/vectors/NAME.json) or
-                          interop:PEER/ERA/ROLE/FEATURE (a cell of tests/interop/cells.tsv that says `pass`)
+                          interop:PEER/TRANSPORT/ERA/ROLE/FEATURE (a cell of tests/interop/cells.tsv that says `pass`)
   host: REASON            the duty of the application around the library
   not-offered: REASON     an optional part of the protocol that is not there
   todo                    nothing yet

@@ -58,12 +58,12 @@ impl Proofs {
         self.vectors.insert(name.to_owned());
     }
 
-    /// Columns: peer, era, role, feature, outcome, note.
+    /// Columns: peer, transport, era, role, feature, outcome, note.
     pub(super) fn add_cells(&mut self, text: &str) {
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
-            if let [peer, era, role, feature, outcome, ..] = fields[..] {
-                self.cells.insert(format!("{peer}/{era}/{role}/{feature}"), outcome.to_owned());
+            if let [peer, transport, era, role, feature, outcome, ..] = fields[..] {
+                self.cells.insert(format!("{peer}/{transport}/{era}/{role}/{feature}"), outcome.to_owned());
             }
         }
     }

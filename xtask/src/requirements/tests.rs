@@ -24,7 +24,9 @@ fn m_base_02_helper() {}
 fn proofs() -> Proofs {
     let mut proofs = Proofs::default();
     proofs.add_tests("core/src/tests.rs", TESTS);
-    proofs.add_cells("peer\tera\trole\tfeature\toutcome\tnote\nrmcp\tlegacy\tclient\tlists\tpass\t\nrmcp\tlegacy\tclient\troots\tcannot\tno API\n");
+    proofs.add_cells(
+        "peer\ttransport\tera\trole\tfeature\toutcome\tnote\nrmcp\tstdio\tlegacy\tclient\tlists\tpass\t\nrmcp\tstdio\tlegacy\tclient\troots\tcannot\tno API\n",
+    );
     proofs
 }
 
@@ -65,20 +67,20 @@ fn the_map_knows_four_answers() {
 
 #[test]
 fn links_that_lead_somewhere_are_silent() {
-    let map = "M-BASE-01 | tests: core/src/tests.rs::ids_are_exact\nM-BASE-02 | tests: interop:rmcp/legacy/client/lists\nM-TOOL-01 | todo";
+    let map = "M-BASE-01 | tests: core/src/tests.rs::ids_are_exact\nM-BASE-02 | tests: interop:rmcp/stdio/legacy/client/lists\nM-TOOL-01 | todo";
     assert_eq!(links(map), Vec::<String>::new());
 }
 
 #[test]
 fn dangling_ids_missing_rows_and_strays_are_named() {
     let map = "M-BASE-01 | tests: core/src/tests.rs::gone, core/src/tests.rs::m_base_01_slow, core/src/tests.rs::m_base_02_helper\n\
-               M-BASE-02 | tests: interop:rmcp/legacy/client/roots, interop:rmcp/modern/client/lists, vector:gone\n\
+               M-BASE-02 | tests: interop:rmcp/stdio/legacy/client/roots, interop:rmcp/stdio/modern/client/lists, vector:gone\n\
                M-AUTH-01 | todo";
     let complaints = links(map);
     for part in ["no test core/src/tests.rs::gone", "is ignored", "no test core/src/tests.rs::m_base_02_helper"] {
         assert!(complaints.iter().any(|line| line.starts_with("M-BASE-01") && line.contains(part)), "{part}");
     }
-    for part in ["says `cannot`", "no interop cell rmcp/modern", "vectors/gone.json"] {
+    for part in ["says `cannot`", "no interop cell rmcp/stdio/modern", "vectors/gone.json"] {
         assert!(complaints.iter().any(|line| line.starts_with("M-BASE-02") && line.contains(part)), "{part}");
     }
     assert!(complaints.iter().any(|line| line.starts_with("M-TOOL-01 has no entry")));

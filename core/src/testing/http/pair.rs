@@ -442,7 +442,7 @@ impl HttpPair {
     }
 
     fn chance(&mut self, one_in: Option<u32>) -> bool {
-        one_in.is_some_and(|n| self.draw() % u64::from(n.max(1)) == 0)
+        one_in.is_some_and(|n| self.draw().is_multiple_of(u64::from(n.max(1))))
     }
 
     fn draw(&mut self) -> u64 {

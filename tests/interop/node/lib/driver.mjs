@@ -1,6 +1,7 @@
 // Runs the cells over one SDK: a server process per cell, a time limit, one JSON line per verdict.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cells } from './cells.mjs';
+import { serve } from './served.mjs';
 
 const CELL_MS = 1_000 * Number(process.env.INTEROP_CELL_SECONDS ?? 10);
 const CLOSE_MS = 4_000;
@@ -28,25 +29,30 @@ export const sampleAnswer = peer => params => {
 };
 
 /**
- * `open(era, {command, args})` starts to connect and gives, at once, `{ready, pid(), close()}`: `ready` resolves to the
+ * `open(era, server)` starts to connect and gives, at once, `{ready, pid(), close()}`: `ready` resolves to the
  * connected peer, and the other two work while it has not, so that a connect that hangs is cleaned up too.
+ * The server is `{command, args}`, or `{url}` of one that has been started.
  */
 export async function main(open) {
-    const [era, command, ...args] = process.argv.slice(2);
+    const words = process.argv.slice(2);
+    const http = words[0] === '--http';
+    const [era, command, ...args] = http ? words.slice(1) : words;
     if (!['legacy', 'modern'].includes(era) || !command) {
-        console.error(`usage: ${process.argv[1]} legacy|modern COMMAND [ARGUMENT...]`);
+        console.error(`usage: ${process.argv[1]} [--http] legacy|modern COMMAND [ARGUMENT...]`);
         process.exit(2);
     }
     for (const cell of process.env.INTEROP_CELLS?.split(',') ?? Object.keys(cells)) {
         const run = cells[cell] ?? (() => Promise.reject(new Error(`no cell ${cell}`)));
-        report(cell, await judge(era, run, () => open(era, { command, args })));
+        report(cell, await judge(era, run, open, { command, args }, http));
     }
     process.exit(0);
 }
 
-async function judge(era, run, open) {
-    const connection = open();
+async function judge(era, run, open, server, http) {
+    const served = http ? serve(server) : undefined;
+    let connection;
     const work = async () => {
+        connection = open(era, served ? { url: await served.url } : server);
         const peer = await connection.ready;
         if (peer.era !== era) throw new Error(`connected in the ${peer.era} era`);
         await run(peer);
@@ -63,7 +69,8 @@ async function judge(era, run, open) {
         return { verdict: 'fail', why: oneLine(error) };
     } finally {
         limit.abort();
-        await end(connection);
+        if (connection) await end(connection);
+        await served?.end();
     }
 }
 

@@ -1,12 +1,13 @@
 //! Drives a server with this library's client, in either era: our side of `tests/interop/FIXTURE.md`.
 //!
 //! ```text
-//! interop-client [--server everything|filesystem|memory] legacy|modern COMMAND [ARGUMENT…]
+//! interop-client [--server everything|filesystem|memory] [--http] legacy|modern COMMAND [ARGUMENT…]
 //!        stdout: {"cell": "calls", "verdict": "pass", "why": ""}      one line for each cell
 //! ```
 //!
 //! Without `--server` the command is a fixture server; the reference servers have features of their own, so their
-//! cells are others. Each cell runs on a process of its own, within a time limit (`INTEROP_CELL_SECONDS`).
+//! cells are others. Each cell runs on a process of its own, within a time limit (`INTEROP_CELL_SECONDS`). With
+//! `--http` the command starts a server that listens and says at which URL on its first line.
 
 mod check;
 mod everything;
@@ -14,6 +15,7 @@ mod filesystem;
 mod fixture;
 mod memory;
 mod peer;
+mod served;
 mod wire;
 
 use std::ffi::OsString;
@@ -27,6 +29,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::check::{Outcome, Stop};
 use crate::peer::{Ground, Peer};
+use crate::served::Served;
 
 const CELLS: [&str; 12] = [
     "lists",
@@ -45,7 +48,8 @@ const CELLS: [&str; 12] = [
 const CELL_SECONDS: u64 = 10;
 /// Putting a server away takes three waits of two seconds at most; the rest is for slow machines.
 const CLOSE: Duration = Duration::from_secs(20);
-const USAGE: &str = "usage: interop-client [--server everything|filesystem|memory] legacy|modern COMMAND [ARGUMENT...]";
+const USAGE: &str =
+    "usage: interop-client [--server everything|filesystem|memory] [--http] legacy|modern COMMAND [ARGUMENT...]";
 
 /// Which server it is, and so what is expected of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,6 +73,8 @@ impl Server {
 
 /// What is to be done.
 struct Task {
+    /// Over HTTP, not over the standard streams.
+    http: bool,
     server: Server,
     era: Era,
     command: Vec<OsString>,
@@ -82,13 +88,14 @@ impl Task {
         } else {
             Server::Fixture
         };
+        let http = arguments.next_if(|argument| argument == "--http").is_some();
         let era = match arguments.next()?.to_str()? {
             "legacy" => Era::Legacy,
             "modern" => Era::Modern,
             _ => return None,
         };
         let command: Vec<OsString> = arguments.collect();
-        (!command.is_empty()).then_some(Self { server, era, command })
+        (!command.is_empty()).then_some(Self { http, server, era, command })
     }
 }
 
@@ -121,11 +128,19 @@ async fn judge(cell: &str, task: &Task, limit: Duration) -> Outcome {
     let late = |_| Stop::Fail(format!("no end within {} s", limit.as_secs()));
     let deadline = Instant::now() + limit;
     let ground = Ground::new(task.server, cell)?;
-    let mut peer = timeout_at(deadline, Peer::connect(task, cell, &ground)).await.map_err(late)??;
+    let served = match task.http {
+        true => Some(timeout_at(deadline, Served::start(task, &ground)).await.map_err(late)??),
+        false => None,
+    };
+    let url = served.as_ref().map(|served| &*served.url);
+    let mut peer = timeout_at(deadline, Peer::connect(task, cell, &ground, url)).await.map_err(late)??;
     let outcome = timeout_at(deadline, run(task, cell, &mut peer, &ground)).await;
     peer.client.close();
     if timeout(CLOSE, peer.client.ended()).await.is_err() {
         return Err(Stop::Fail("the connection does not close".into()));
+    }
+    if let Some(served) = served {
+        served.end().await?;
     }
     outcome.map_err(late)??;
     peer.wire.check(task.era)

@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use mcp_sansio_tokio::Command;
 use mcp_sansio_tokio::client::{Client, ClientBuilder, Notification, Notifications};
 use mcp_sansio_tokio::core::client::{Connect, Timeouts};
+use mcp_sansio_tokio::http::client::Endpoint;
 use mcp_sansio_tokio::model::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, LogMessageParams, ResourceUpdatedParams,
     Root, StopReason,
 };
 use mcp_sansio_tokio::spec::{Era, Method};
+use mcp_sansio_tokio::{Command, connect_endpoint};
 use serde_json::json;
 
 use crate::check::{Outcome, fail};
@@ -42,6 +43,11 @@ impl Ground {
     /// The folder; of the fixture and of servers that keep nothing, no place.
     pub(crate) fn path(&self) -> &Path {
         self.0.as_deref().unwrap_or_else(|| Path::new(""))
+    }
+
+    /// What the environment of a server says of it.
+    pub(crate) fn variables(&self, server: Server) -> Option<(&'static str, PathBuf)> {
+        (server == Server::Memory).then(|| ("MEMORY_FILE_PATH", self.path().join("memory.jsonl")))
     }
 }
 
@@ -84,11 +90,15 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) async fn connect(task: &Task, cell: &str, ground: &Ground) -> Outcome<Self> {
+    /// Connects to the process that the task names, or to the one that listens at `url`.
+    pub(crate) async fn connect(task: &Task, cell: &str, ground: &Ground, url: Option<&str>) -> Outcome<Self> {
         let asked = Arc::<Mutex<Asked>>::default();
         let wire = Arc::<Wire>::default();
         let host = host(task, cell, ground, &asked)?.trace(Wire::hook(&wire));
-        let client = command(task, ground)?.connect(host).await?;
+        let client = match url {
+            Some(url) => connect_endpoint(host, Endpoint::new(url)?).await?,
+            None => command(task, ground)?.connect(host).await?,
+        };
         let notifications = client.notifications();
         let Some(era) = client.era() else { return fail("connected without a revision") };
         Ok(Self { client, era, asked, wire, told: Told::default(), notifications })
@@ -132,12 +142,11 @@ impl Told {
 
 fn command(task: &Task, ground: &Ground) -> Outcome<Command> {
     let Some((program, arguments)) = task.command.split_first() else { return fail("there is no command") };
-    let command = Command::new(program).args(arguments);
-    Ok(match task.server {
-        Server::Fixture | Server::Everything => command,
-        Server::Filesystem => command.arg(ground.path()),
-        Server::Memory => command.env("MEMORY_FILE_PATH", ground.path().join("memory.jsonl")),
-    })
+    let mut command = Command::new(program).args(arguments);
+    if let Some((name, value)) = ground.variables(task.server) {
+        command = command.env(name, value);
+    }
+    Ok(if task.server == Server::Filesystem { command.arg(ground.path()) } else { command })
 }
 
 /// The client, with everything that it can answer.

@@ -1,6 +1,6 @@
 //! Drives a fixture server with rmcp's client, in either era. See `../../../../FIXTURE.md`.
 //!
-//! `rmcp-client legacy|modern COMMAND [ARGUMENT…]`
+//! `rmcp-client [--http] legacy|modern COMMAND [ARGUMENT…]`
 
 #![expect(deprecated, reason = "roots, sampling and logging are what is tested here")]
 
@@ -18,10 +18,11 @@ use rmcp::model::{
     ResourceUpdatedNotificationParam,
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext, RunningService};
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::json;
-use tokio::process::Command;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
 use mcp_sansio_interop_rmcp::{ROOTS, from_wire};
@@ -123,11 +124,8 @@ struct Peer {
 }
 
 impl Peer {
-    async fn connect(modern: bool, command: &[String]) -> Outcome<Self> {
-        let (program, arguments) = command.split_first().ok_or("no command")?;
-        let mut child = Command::new(program);
-        child.args(arguments);
-        let (transport, _) = TokioChildProcess::builder(child).stderr(Stdio::inherit()).spawn()?;
+    /// Connects to a process of its own, or to the one that listens at `url`.
+    async fn connect(modern: bool, command: &[String], url: Option<&str>) -> Outcome<Self> {
         let lifecycle = if modern {
             // Probes with server/discover, as a host does that does not know its server.
             ClientLifecycleMode::Auto { preferred_versions: vec![ProtocolVersion::V_2026_07_28], legacy_version: None }
@@ -135,7 +133,16 @@ impl Peer {
             ClientLifecycleMode::Initialize
         };
         let host = Host::default();
-        let client = host.clone().serve_with_lifecycle(transport, lifecycle).await?;
+        let client = match url {
+            Some(url) => {
+                let transport = StreamableHttpClientTransport::from_uri(url);
+                host.clone().serve_with_lifecycle(transport, lifecycle).await?
+            }
+            None => {
+                let child = TokioChildProcess::builder(start(command)?).stderr(Stdio::inherit());
+                host.clone().serve_with_lifecycle(child.spawn()?.0, lifecycle).await?
+            }
+        };
         let version = client.peer_info().map(|info| info.protocol_version.clone());
         let connected = version == Some(ProtocolVersion::V_2026_07_28);
         if connected != modern {
@@ -145,25 +152,70 @@ impl Peer {
     }
 }
 
+fn start(command: &[String]) -> Outcome<Command> {
+    let (program, arguments) = command.split_first().ok_or("no command")?;
+    let mut child = Command::new(program);
+    child.args(arguments);
+    Ok(child)
+}
+
+/// A server that listens: its process, which says where on its first line, and ends when its input does.
+struct Served {
+    child: Child,
+    /// What it writes after its first line is not read, but has a place to go.
+    _stdout: BufReader<ChildStdout>,
+    url: String,
+}
+
+impl Served {
+    async fn start(command: &[String]) -> Outcome<Self> {
+        let mut child = start(command)?;
+        child.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = child.spawn()?;
+        let mut stdout = BufReader::new(child.stdout.take().ok_or("standard output is not piped")?);
+        let mut url = String::new();
+        stdout.read_line(&mut url).await?;
+        Ok(Self { child, _stdout: stdout, url: url.trim().to_owned() })
+    }
+
+    /// Lets the server end, and ends it when it does not.
+    async fn end(mut self) -> Outcome {
+        drop(self.child.stdin.take());
+        if timeout(CLOSE, self.child.wait()).await.is_err() {
+            self.child.kill().await?;
+        }
+        Ok(())
+    }
+}
+
 /// Runs one cell on a process of its own. rmcp kills the child of a connection that is dropped.
-async fn judge(cell: &str, modern: bool, command: &[String], limit: Duration) -> Outcome {
+async fn judge(cell: &str, modern: bool, command: &[String], http: bool, limit: Duration) -> Outcome {
     let late = |_| format!("no end within {} s", limit.as_secs());
     let deadline = tokio::time::Instant::now() + limit;
-    let mut peer = tokio::time::timeout_at(deadline, Peer::connect(modern, command)).await.map_err(late)??;
+    let served = match http {
+        true => Some(tokio::time::timeout_at(deadline, Served::start(command)).await.map_err(late)??),
+        false => None,
+    };
+    let url = served.as_ref().map(|served| &*served.url);
+    let mut peer = tokio::time::timeout_at(deadline, Peer::connect(modern, command, url)).await.map_err(late)??;
     let outcome = tokio::time::timeout_at(deadline, cells::run(cell, &peer)).await;
     if peer.client.close_with_timeout(CLOSE).await?.is_none() {
         return Err("the connection does not close".into());
+    }
+    if let Some(served) = served {
+        served.end().await?;
     }
     outcome.map_err(late)?
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let http = arguments.next_if(|argument| argument == "--http").is_some();
     let era = arguments.next().unwrap_or_default();
     let command: Vec<String> = arguments.collect();
     if !["legacy", "modern"].contains(&era.as_str()) || command.is_empty() {
-        eprintln!("usage: rmcp-client legacy|modern COMMAND [ARGUMENT...]");
+        eprintln!("usage: rmcp-client [--http] legacy|modern COMMAND [ARGUMENT...]");
         return ExitCode::from(2);
     }
     let only = std::env::var("INTEROP_CELLS").ok();
@@ -174,7 +226,7 @@ async fn main() -> ExitCode {
     let seconds = std::env::var("INTEROP_CELL_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let limit = Duration::from_secs(seconds.unwrap_or(CELL_SECONDS));
     for cell in chosen {
-        let (verdict, why) = match judge(cell, era == "modern", &command, limit).await {
+        let (verdict, why) = match judge(cell, era == "modern", &command, http, limit).await {
             Ok(()) => ("pass", String::new()),
             Err(error) => ("fail", error.to_string()),
         };

@@ -1,12 +1,17 @@
-//! The fixture server (`../../../../FIXTURE.md`) on rmcp: both eras over stdio.
+//! The fixture server (`../../../../FIXTURE.md`) on rmcp: both eras over stdio, or, with `--http`, over HTTP.
 
 #![expect(deprecated, reason = "roots, sampling and logging are what is served here")]
 
 mod tools;
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::error::Error;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -15,9 +20,13 @@ use rmcp::model::{
     SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
-use rmcp::{RoleServer, ServerHandler, ServiceExt, transport::stdio};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService, stdio};
+use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
 use mcp_sansio_interop_rmcp::from_wire;
@@ -223,7 +232,7 @@ impl ServerHandler for Fixture {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn Error>> {
     let state = State {
         cancelled: 0,
         has_extra: false,
@@ -233,6 +242,38 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         opening: 0,
     };
     let fixture = Fixture { state: Mutex::new(state), opened: Notify::new() };
+    if std::env::args().nth(1).is_some_and(|argument| argument == "--http") {
+        return serve_http(fixture).await;
+    }
     fixture.serve(stdio()).await?.waiting().await?;
     Ok(())
+}
+
+/// Serves on a port that the system chooses, says where, and stops when nobody holds the other end of the input.
+async fn serve_http(fixture: Fixture) -> Result<(), Box<dyn Error>> {
+    let fixture = Arc::new(fixture);
+    let service = StreamableHttpService::new(
+        move || Ok(Arc::clone(&fixture)),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    writeln!(std::io::stdout(), "http://{}/mcp", listener.local_addr()?)?;
+    let accept = async {
+        loop {
+            let (stream, _) = listener.accept().await?;
+            let service = TowerToHyperService::new(service.clone());
+            let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+            // One that breaks is of no concern to the others.
+            tokio::spawn(async move { drop(connection.await) });
+        }
+    };
+    let abandoned = async {
+        let mut input = [0; 64];
+        while let Ok(1..) = tokio::io::stdin().read(&mut input).await {}
+    };
+    tokio::select! {
+        broken = accept => broken,
+        () = abandoned => Ok(()),
+    }
 }
