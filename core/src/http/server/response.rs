@@ -76,7 +76,7 @@ impl Response {
                 (name::X_ACCEL_BUFFERING, "no"),
             ],
             Kind::Json => &[(name::CONTENT_TYPE, media::JSON)],
-            Kind::NotAllowed(Allowed::Get) => &[(name::ALLOW, "GET"), (name::CONTENT_TYPE, media::JSON)],
+            Kind::NotAllowed(Allowed::Get) => &[(name::ALLOW, "GET")],
             Kind::NotAllowed(Allowed::Post) => &[(name::ALLOW, "POST"), (name::CONTENT_TYPE, media::JSON)],
             Kind::NotAllowed(Allowed::Sessions) => {
                 &[(name::ALLOW, "GET, POST, DELETE"), (name::CONTENT_TYPE, media::JSON)]
@@ -164,7 +164,13 @@ impl Response {
 
     #[cold]
     pub(super) fn not_allowed(allowed: Allowed) -> Self {
-        Self { kind: Kind::NotAllowed(allowed), ..Self::refused_head(405, "the endpoint has no such method") }
+        let mut response = Self::refused_head(405, "the endpoint has no such method");
+        response.kind = Kind::NotAllowed(allowed);
+        // Clients look for the old transport where a refusal is no word of the protocol.
+        if allowed == Allowed::Get {
+            response.body = Body::Whole(Bytes::new());
+        }
+        response
     }
 }
 
