@@ -194,8 +194,11 @@ fn pairings(place: &Place) -> Vec<Pairing> {
         calling("server-filesystem", &["--server", "filesystem"], reference("server-filesystem")),
         calling("server-memory", &["--server", "memory"], reference("server-memory")),
     ];
-    let over_http: Vec<_> = fixtures.iter().map(|pairing| Pairing { transport: "http", ..pairing.clone() }).collect();
-    fixtures.into_iter().chain(references).chain(over_http).collect()
+    let everything = calling("server-everything", &["--server", "everything"], node("everything.mjs"));
+    let over_http = fixtures.clone().into_iter().chain([everything]);
+    let over_http = over_http.map(|pairing| Pairing { transport: "http", ..pairing });
+    let over_stdio = fixtures.into_iter().chain(references);
+    over_stdio.chain(over_http).collect()
 }
 
 /// A cell of `matrix.json`.

@@ -142,8 +142,12 @@ async def progress(peer: Peer) -> None:
 
 
 async def cancellation(peer: Peer) -> None:
-    with anyio.move_on_after(0.1) as scope:
-        await peer.client.call_tool("slow", {"ms": 30_000})
+    with anyio.CancelScope() as scope:
+
+        async def on_progress(*_report: Any) -> None:
+            scope.cancel()
+
+        await peer.client.call_tool("slow", {"ms": 30_000}, progress_callback=on_progress)
     same(scope.cancelled_caught, True)
 
     async def counted() -> bool:
