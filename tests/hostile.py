@@ -2,7 +2,7 @@
 """Hostile and numerous clients against the real thing: the example `http_server`, over sockets.
 
     cargo build --release -p mcp-sansio-tokio --features http --example http_server
-    python3 io-tokio/scripts/hostile.py target/release/examples/http_server [--sessions 1000] [--streams 1000]
+    python3 tests/hostile.py target/release/examples/http_server [--sessions 1000] [--streams 1000]
 
 Each case says what it did and what came of it; between the cases an honest client must be served within five seconds.
 The clocks of the server are real here (30 s for a head), so that the whole takes about a minute and a half. What can
