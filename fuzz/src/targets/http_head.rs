@@ -118,7 +118,9 @@ fn raw(choices: &mut Choices<'_>, signature: &mut Signature) {
         signature.note(&status.to_string());
     }
     assert!(!front.wants_body(ask));
-    if over && status.is_some_and(|status| status >= 400) {
+    // Where the old event stream is, what is no GET is refused without a word of the protocol.
+    let is_silent = status == Some(405) && body.is_empty();
+    if over && !is_silent && status.is_some_and(|status| status >= 400) {
         let error: Value = serde_json::from_slice(&body).unwrap_or_else(|error| panic!("no JSON: {error}"));
         let code = error["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {error}"));
         signature.note(&code.to_string());
