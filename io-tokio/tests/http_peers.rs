@@ -5,6 +5,8 @@
 
 mod web;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_sansio_tokio::core::http::server::Options;
@@ -13,7 +15,7 @@ use mcp_sansio_tokio::model::Tool;
 use mcp_sansio_tokio::server::{BuiltServer, Context, NoArguments, Server};
 use serde_json::{Value, json};
 
-use self::web::{Running, Wire, start, start_with};
+use self::web::{Running, Wire, modern_request, start, start_with};
 
 fn server() -> BuiltServer {
     Server::new("s", "1")
@@ -119,12 +121,12 @@ async fn a_flood_of_headers_is_refused() {
     let running = small().await;
     let many: String = (0..50).map(|number| format!("x-{number}: 1\r\n")).collect();
     let long = format!("x-long: {}\r\n", "x".repeat(8 << 10));
-    for headers in [many, long] {
+    for (headers, may_be_lost) in [(many, false), (long, true)] {
         let mut wire = running.open().await;
         wire.write(format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n")).await;
         // What we had not read of it when we closed may have taken the answer away.
         let head = wire.head().await;
-        assert!(head.as_ref().is_none_or(|head| head.status == 431), "{head:?}");
+        assert!(head.as_ref().map_or(may_be_lost, |head| head.status == 431), "{head:?}");
         assert!(head.is_none() || wire.ends().await);
     }
     // One that never ends is cut, whether it reads our answer or not.
@@ -177,7 +179,61 @@ async fn what_is_no_http_is_refused() {
         let mut wire = Wire::open(running.address).await;
         wire.write(garbage).await;
         let head = wire.head().await;
-        assert!(head.as_ref().is_none_or(|head| head.status == 400), "{head:?}");
+        assert!(head.as_ref().is_some_and(|head| head.status == 400), "{head:?}");
     }
     is_served(&running).await;
+}
+
+/// RFC 9112, 9.3.2: an answer waits for nothing that its client sends after the request, whole or not.
+#[tokio::test]
+async fn what_follows_a_request_does_not_keep_its_answer_back() {
+    let running = start(&server()).await;
+    for more in ["\r\n", "POST /mcp HT", "GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n"] {
+        let mut wire = running.open().await;
+        let call =
+            modern_text(1, "tools/call", "mcp-name: echo\r\n", json!({"name": "echo", "arguments": {"text": "a"}}));
+        wire.write(call + more).await;
+        assert_eq!(wire.answer().await.json()["result"]["content"][0]["text"], "a", "{more:?}");
+
+        let mut wire = running.open().await;
+        let filter = json!({"notifications": {"toolsListChanged": true}});
+        wire.write(modern_text(1, "subscriptions/listen", "", filter) + more).await;
+        assert_eq!(wire.head().await.unwrap().status, 200);
+        let event = String::from_utf8(wire.chunk().await.unwrap()).unwrap();
+        assert!(event.contains("acknowledged"), "{event}");
+    }
+}
+
+/// A client that asks and asks, and reads nothing, is not served on and on: its answers would pile up.
+#[tokio::test]
+async fn requests_of_a_client_that_reads_nothing_wait() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    let server = Server::new("s", "1").tool(Tool::new("large"), move |_: NoArguments, _: Context| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async { "x".repeat(1 << 20) }
+    });
+    let running = start(&server.build().unwrap()).await;
+    let mut deaf = running.open().await;
+    let call = modern_text(1, "tools/call", "mcp-name: large\r\n", json!({"name": "large", "arguments": {}}));
+    deaf.write(call.repeat(200)).await;
+    let mut honest = running.open().await;
+    for id in 1..=20 {
+        honest.modern(id, "tools/list", json!({})).await;
+        assert_eq!(honest.answer().await.head.status, 200);
+    }
+    // As many as the buffers of the connection hold, and not one more.
+    let served = runs.load(Ordering::Relaxed);
+    assert!((1..50).contains(&served), "{served}");
+}
+
+/// A request of the modern era, as it stands on the wire.
+fn modern_text(id: u64, method: &str, more: &str, params: Value) -> String {
+    let body = modern_request(id, method, params).to_string();
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\n\
+         mcp-method: {method}\r\n{more}content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
 }

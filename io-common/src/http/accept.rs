@@ -94,8 +94,7 @@ impl Connections {
             .timer(Timers(Arc::clone(&runtime)))
             .header_read_timeout(bounds.head_time)
             .max_headers(bounds.headers)
-            .max_header_size(bounds.head_bytes)
-            .pipeline_flush(true);
+            .max_header_size(bounds.head_bytes);
         let shared =
             Shared { runtime, bounds, signal: Arc::default(), open: AtomicUsize::new(0), fewer: AtomicWaker::new() };
         Self { shared: Arc::new(shared), builder }
