@@ -145,6 +145,15 @@ fn in_dialect(schema: Value, dialect: &str) -> Value {
     schema
 }
 
+/// Whether the keyword stands anywhere in the schema.
+fn holds(schema: &Value, keyword: &str) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(name, value)| name == keyword || holds(value, keyword)),
+        Value::Array(list) => list.iter().any(|value| holds(value, keyword)),
+        _ => false,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -152,6 +161,10 @@ proptest! {
     #[test]
     fn verdicts_agree(schema in schema(), dialect in 1..5_usize, values in prop::collection::vec(value(), 1..6)) {
         let schema = in_dialect(schema, DIALECTS[dialect]);
+        if dialect == 3 && holds(&schema, "contains") && holds(&schema, "unevaluatedItems") {
+            // The other validator lets `contains` evaluate items from 2019-09 on, the specification from 2020-12 on.
+            return Ok(());
+        }
         let Some(other) = oracle(&schema) else { return Ok(()) };
         let ours = compile(&schema);
         prop_assert!(ours.is_ok(), "{schema}: {ours:?}");
