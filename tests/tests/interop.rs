@@ -6,7 +6,8 @@
 //! ```
 //!
 //! `tests/interop/FIXTURE.md` says what each cell is. `cargo xtask test --only interop` installs the peers, builds the
-//! binaries and runs this target; nothing else does, because it needs Node and Python.
+//! binaries and runs this target; nothing else does, because it needs Node and Python. A pairing that differs from the
+//! matrix is driven once more, by itself, and the run says so.
 //!
 //! | variable | meaning |
 //! |---|---|
