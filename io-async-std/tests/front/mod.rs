@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub(crate) use async_std::net::TcpListener;
 pub(crate) use async_std::test;
 pub(crate) use mcp_sansio_async_std as mcp;
-pub(crate) use mcp_sansio_async_std::{Listening, TcpConnector};
+pub(crate) use mcp_sansio_async_std::TcpConnector;
 
 use async_std::net::TcpStream;
 use mcp_sansio_async_std::{AsyncStdRuntime, Runtime};

@@ -400,7 +400,7 @@ async fn what_runs_may_finish_when_the_server_stops() {
 async fn a_server_that_is_dropped_ends_its_connections() {
     let (server, mut held) = held(server());
     let server = server.build().unwrap();
-    let serving = spawn(crate::front::mcp::serve_http(server.clone(), "127.0.0.1:0"));
+    let serving = spawn(front::mcp::serve_http(server.clone(), "127.0.0.1:0"));
     serving.abort();
     assert!(serving.await.is_err());
     let running = start(&server).await;

@@ -34,12 +34,12 @@ async fn start() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     spawn(async move {
-        let connections = crate::front::mcp::http::Connections::new(runtime(), Default::default());
+        let connections = front::mcp::http::Connections::new(runtime(), Default::default());
         loop {
             let stream = accept(&listener).await.unwrap();
             // Whoever does not trust us ends the handshake.
             if let Ok(stream) = acceptor.accept(stream).await {
-                connections.serve(crate::front::mcp::http::Stream(stream), service.clone());
+                connections.serve(front::mcp::http::Stream(stream), service.clone());
             }
         }
     });

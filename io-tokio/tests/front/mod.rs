@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 pub(crate) use mcp_sansio_tokio as mcp;
-pub(crate) use mcp_sansio_tokio::{Listening, TcpConnector};
+pub(crate) use mcp_sansio_tokio::TcpConnector;
 pub(crate) use tokio::net::TcpListener;
 pub(crate) use tokio::test;
 
