@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
 use futures_io::{AsyncRead, AsyncWrite};
@@ -40,8 +40,10 @@ impl child::Processes for AsyncStdProcesses {
         AsyncStdRuntime::current()
     }
 
-    fn spawn(command: std::process::Command) -> io::Result<AsyncStdChild> {
-        let child = async_process::Command::from(command).kill_on_drop(true).spawn()?;
+    fn spawn(command: std::process::Command, stderr: Stdio) -> io::Result<AsyncStdChild> {
+        let mut command = async_process::Command::from(command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+        let child = command.kill_on_drop(true).spawn()?;
         Ok(AsyncStdChild { child, ended: false })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
 use futures_io::{AsyncRead, AsyncWrite};
@@ -40,8 +40,10 @@ impl child::Processes for TokioProcesses {
         TokioRuntime::current()
     }
 
-    fn spawn(command: std::process::Command) -> io::Result<TokioChild> {
-        tokio::process::Command::from(command).kill_on_drop(true).spawn().map(TokioChild)
+    fn spawn(command: std::process::Command, stderr: Stdio) -> io::Result<TokioChild> {
+        let mut command = tokio::process::Command::from(command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+        command.kill_on_drop(true).spawn().map(TokioChild)
     }
 }
 

@@ -142,7 +142,7 @@ impl<P: Processes> Command<P> {
     pub async fn connect(self, client: ClientBuilder) -> Result<Client, CommandError> {
         let fail = |source| CommandError::Connect { source, status: None, stderr: None };
         client.check().map_err(fail)?;
-        let spawned = P::spawn(self.prepare());
+        let spawned = P::spawn(self.prepare(), self.stderr());
         let mut child = spawned.map_err(|source| CommandError::Spawn { program: self.program.clone(), source })?;
         let streams = (child.take_stdin(), child.take_stdout());
         let runtime = P::runtime();
@@ -161,7 +161,7 @@ impl<P: Processes> Command<P> {
 
     fn prepare(&self) -> std::process::Command {
         let mut command = std::process::Command::new(self.find());
-        command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(&self.args);
         if !self.inherit {
             command.env_clear();
         }
@@ -169,14 +169,17 @@ impl<P: Processes> Command<P> {
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
-        command.stderr(match (self.inherit_stderr, self.sink.is_idle()) {
-            (true, _) => Stdio::inherit(),
-            (false, false) => Stdio::piped(),
-            (false, true) => Stdio::null(),
-        });
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command
+    }
+
+    fn stderr(&self) -> Stdio {
+        match (self.inherit_stderr, self.sink.is_idle()) {
+            (true, _) => Stdio::inherit(),
+            (false, false) => Stdio::piped(),
+            (false, true) => Stdio::null(),
+        }
     }
 
     #[cfg(not(windows))]

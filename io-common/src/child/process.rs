@@ -14,7 +14,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::pin;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -40,11 +40,11 @@ pub trait Processes: 'static {
     /// The runtime of the caller.
     fn runtime() -> Arc<dyn Runtime>;
 
-    /// Starts a process that is killed when it is dropped.
+    /// Starts a process that is killed when it is dropped, with pipes as its standard input and output.
     ///
     /// # Errors
     /// When it cannot be started.
-    fn spawn(command: std::process::Command) -> io::Result<Self::Child>;
+    fn spawn(command: std::process::Command, stderr: Stdio) -> io::Result<Self::Child>;
 }
 
 /// A process that a runtime has started. Dropping it kills it.
