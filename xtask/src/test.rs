@@ -67,7 +67,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "purity",
-        purpose: "the core has no clock, randomness, lock, thread or IO",
+        purpose: "the core has no clock, randomness, lock, thread or IO; async-std comes without tokio",
         subject: always,
         run: |workspace, _| purity::check(workspace),
     },

@@ -1,20 +1,18 @@
 //! Requests with TLS, to a server with a certificate of our own making.
-#![cfg(feature = "tls")]
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::front::mcp::http::client::{Pool, Tls, Transport as _, TransportError};
+use crate::front::mcp::model::Tool;
+use crate::front::mcp::server::{NoArguments, Server};
 use futures_rustls::TlsAcceptor;
 use futures_rustls::pki_types::pem::PemObject as _;
 use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::{RootCertStore, ServerConfig};
-use mcp_sansio_tokio::http::client::{Pool, Tls, Transport as _, TransportError};
-use mcp_sansio_tokio::model::Tool;
-use mcp_sansio_tokio::server::{NoArguments, Server};
-use mcp_sansio_tokio::{Adapter, TcpConnector, TokioRuntime};
-use tokio::net::TcpListener;
+
+use crate::front::{self, TcpConnector, TcpListener, accept, runtime, spawn};
 
 const AUTHORITY: &[u8] = include_bytes!("tls/ca.pem");
 const CERTIFICATE: &[u8] = include_bytes!("tls/server.pem");
@@ -32,16 +30,16 @@ async fn start() -> SocketAddr {
         .unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let server = Server::new("s", "1").tool(Tool::new("t"), |_: NoArguments, _| async { "secret" }).build().unwrap();
-    let service = server.http(TokioRuntime::current()).build().unwrap();
+    let service = server.http(runtime()).build().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        let connections = mcp_sansio_tokio::http::Connections::new(TokioRuntime::current(), Default::default());
+    spawn(async move {
+        let connections = front::mcp::http::Connections::new(runtime(), Default::default());
         loop {
-            let (stream, _) = listener.accept().await.unwrap();
+            let stream = accept(&listener).await.unwrap();
             // Whoever does not trust us ends the handshake.
-            if let Ok(stream) = acceptor.accept(Adapter(stream)).await {
-                connections.serve(mcp_sansio_tokio::http::Stream(stream), service.clone());
+            if let Ok(stream) = acceptor.accept(stream).await {
+                connections.serve(front::mcp::http::Stream(stream), service.clone());
             }
         }
     });
@@ -51,7 +49,7 @@ async fn start() -> SocketAddr {
 fn trusting() -> Pool {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(AUTHORITY).unwrap()).unwrap();
-    Pool::new(TokioRuntime::current(), TcpConnector).tls(Tls::trusting(roots).unwrap())
+    Pool::new(runtime(), TcpConnector).tls(Tls::trusting(roots).unwrap())
 }
 
 async fn status(pool: &Pool, url: String) -> Result<u16, TransportError> {
@@ -59,27 +57,27 @@ async fn status(pool: &Pool, url: String) -> Result<u16, TransportError> {
     pool.send(request).await.map(|response| response.status().as_u16())
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_trusted_server_is_talked_to_by_name_and_by_address() {
-    use mcp_sansio_tokio::client::Client;
-    use mcp_sansio_tokio::http::client::Endpoint;
+    use crate::front::mcp::client::Client;
+    use crate::front::mcp::http::client::Endpoint;
 
     let port = start().await.port();
     for host in ["localhost", "127.0.0.1"] {
         let endpoint = Endpoint::new(&format!("https://{host}:{port}/mcp")).unwrap();
         let client = Client::builder("t", "1");
-        let (connecting, driver) = client.over_http(TokioRuntime::current(), trusting(), endpoint).unwrap();
-        tokio::spawn(driver);
+        let (connecting, driver) = client.over_http(runtime(), trusting(), endpoint).unwrap();
+        spawn(driver);
         let client = connecting.await.unwrap();
         assert_eq!(client.call_tool("t", serde_json::json!({})).await.unwrap().joined_text(), "secret");
     }
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_stranger_is_not_talked_to() {
     let port = start().await.port();
     // Our authority is none that the platform knows.
-    let platform = Pool::new(TokioRuntime::current(), TcpConnector);
+    let platform = Pool::new(runtime(), TcpConnector);
     let error = status(&platform, format!("https://localhost:{port}/")).await.unwrap_err();
     assert!(!error.sent, "{error}");
     // Nor is the certificate one for this name.

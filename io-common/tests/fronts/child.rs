@@ -1,23 +1,15 @@
 //! Servers as child processes: how they start, speak and end.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, missing_docs)]
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mcp_sansio_tokio::client::{Client, ClientBuilder, ConnectionError};
-use mcp_sansio_tokio::core::client::Connect;
-use mcp_sansio_tokio::{Command, CommandError};
+use crate::front::mcp::client::{Client, ClientBuilder, ConnectionError};
+use crate::front::mcp::core::client::Connect;
+use crate::front::mcp::{Command, CommandError};
 use serde_json::json;
 
-/// An example of this package, which `cargo test` has built.
-fn example(name: &str) -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let path = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
-    assert!(path.exists(), "{} is missing: run `cargo build --examples` first", path.display());
-    path
-}
+use crate::front::{self, STDIO_SERVER, example, sleep};
 
 fn client() -> ClientBuilder {
     Client::builder("tester", "1.0")
@@ -25,7 +17,7 @@ fn client() -> ClientBuilder {
 
 /// A shell that runs `script` around the example server: `$0` is the server.
 fn shell(script: &str) -> Command {
-    Command::new("sh").arg("-c").arg(script).arg(example("stdio_server"))
+    Command::new("sh").arg("-c").arg(script).arg(example(STDIO_SERVER))
 }
 
 fn is_alive(pid: &str) -> bool {
@@ -38,15 +30,15 @@ async fn ended(pid: &str) -> bool {
         if !is_alive(pid) {
             return true;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        sleep(Duration::from_millis(10)).await;
     }
     false
 }
 
-#[tokio::test]
+#[front::test]
 async fn both_eras_over_a_child_process() {
     for mode in [Connect::Modern, Connect::Legacy] {
-        let client = Command::new(example("stdio_server")).connect(client().mode(mode)).await.unwrap();
+        let client = Command::new(example(STDIO_SERVER)).connect(client().mode(mode)).await.unwrap();
         let sum = client.call_tool("add", json!({"a": 1, "b": 2})).await.unwrap();
         assert_eq!(sum.joined_text(), r#"{"sum":3.0}"#);
         let begun = Instant::now();
@@ -56,7 +48,7 @@ async fn both_eras_over_a_child_process() {
     }
 }
 
-#[tokio::test]
+#[front::test]
 async fn folder_and_environment_are_given() {
     let folder = std::env::temp_dir().canonicalize().unwrap();
     let (command, stderr) = shell(r#"echo "$PWD|$GIVEN|$HOME|$PATH" >&2; exec "$0""#)
@@ -71,7 +63,7 @@ async fn folder_and_environment_are_given() {
     assert_eq!(stderr.text().trim(), format!("{}|yes||/usr/bin:/bin", folder.display()));
 }
 
-#[tokio::test]
+#[front::test]
 async fn standard_error_comes_line_by_line() {
     let lines: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&lines);
@@ -85,14 +77,14 @@ async fn standard_error_comes_line_by_line() {
     assert_eq!(*lines.lock().unwrap(), ["one", "two", "", "last"]);
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_program_that_does_not_exist_is_named() {
     let error = Command::new("/no/such/server").connect(client()).await.unwrap_err();
     assert!(matches!(error, CommandError::Spawn { .. }));
     assert!(error.to_string().contains("/no/such/server"), "{error}");
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_server_that_ends_at_once_says_why() {
     let (command, _) = shell("echo 'no licence' >&2; exit 7").capture_stderr();
     let error = command.connect(client()).await.unwrap_err();
@@ -103,7 +95,7 @@ async fn a_server_that_ends_at_once_says_why() {
     assert!(error.to_string().contains("exit status: 7"), "{error}");
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_server_that_does_not_end_is_asked_and_then_killed() {
     let grace = Duration::from_millis(150);
     // It serves, and goes on after the end of its input. The second one does not listen to SIGTERM either.
@@ -121,7 +113,7 @@ async fn a_server_that_does_not_end_is_asked_and_then_killed() {
     }
 }
 
-#[tokio::test]
+#[front::test]
 async fn what_a_server_has_started_ends_with_it() {
     // A package runner: it starts something, and ends without waiting for it.
     let script = r#"sleep 1000 & echo $! >&2; exec "$0""#;
@@ -134,27 +126,7 @@ async fn what_a_server_has_started_ends_with_it() {
     assert!(ended(&pid).await);
 }
 
-#[test]
-fn a_runtime_that_is_dropped_leaves_no_orphan() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let (client, pids) = runtime.block_on(async {
-        let script = r#"sleep 1000 & echo "$$ $!" >&2; "$0"; sleep 1000"#;
-        let (command, stderr) = shell(script).capture_stderr();
-        let client = command.connect(client()).await.unwrap();
-        (client, stderr.text())
-    });
-    // Neither closed nor awaited: the process just ends.
-    drop(runtime);
-    drop(client);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        for pid in pids.split_whitespace() {
-            assert!(ended(pid).await, "{pid}");
-        }
-    });
-}
-
-#[tokio::test]
+#[front::test]
 async fn a_connection_that_is_forgotten_ends_its_server() {
     let (command, stderr) = shell(r#"echo $$ >&2; exec "$0""#).capture_stderr();
     let client = command.connect(client()).await.unwrap();

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use crate::sync::lock;
 
@@ -66,6 +66,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Waits until everything is to be dropped.
+    pub(crate) async fn stopped(mut self) {
+        std::future::poll_fn(|cx| if self.poll(cx) == Stage::Stopped { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
     /// The stage; whoever asks is woken when it changes.
     pub(crate) fn poll(&mut self, cx: &Context<'_>) -> Stage {
         let stage = self.signal.stage();

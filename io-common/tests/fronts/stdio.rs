@@ -1,24 +1,17 @@
 //! The example server on its standard streams, fed by hand.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
+
+use crate::front::{STDIO_SERVER, example};
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 const CALL: &str =
     r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}}"#;
-
-fn example() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let path = tests.parent().unwrap().parent().unwrap().join("examples/stdio_server");
-    assert!(path.exists(), "{} is missing: run `cargo build --examples` first", path.display());
-    path
-}
 
 fn check(output: &str) {
     let lines: Vec<serde_json::Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -28,7 +21,7 @@ fn check(output: &str) {
 
 #[test]
 fn pipes() {
-    let mut child = Command::new(example()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Command::new(example(STDIO_SERVER)).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     // No newline at the end, and input ends before any answer is read.
     write!(child.stdin.take().unwrap(), "{HELLO}\n{CALL}").unwrap();
     let output = child.wait_with_output().unwrap();
@@ -44,7 +37,7 @@ fn files() {
     std::fs::create_dir_all(&folder).unwrap();
     let (input, output) = (folder.join("in"), folder.join("out"));
     std::fs::write(&input, format!("{HELLO}\n{CALL}\n")).unwrap();
-    let status = Command::new(example())
+    let status = Command::new(example(STDIO_SERVER))
         .stdin(std::fs::File::open(&input).unwrap())
         .stdout(std::fs::File::create(&output).unwrap())
         .status()
@@ -58,7 +51,7 @@ fn files() {
 fn sockets_as_node_gives_them() {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let output: OwnedFd = theirs.try_clone().unwrap().into();
-    let mut child = Command::new(example()).stdin(OwnedFd::from(theirs)).stdout(output).spawn().unwrap();
+    let mut child = Command::new(example(STDIO_SERVER)).stdin(OwnedFd::from(theirs)).stdout(output).spawn().unwrap();
     write!(ours, "{HELLO}\n{CALL}\n").unwrap();
     ours.shutdown(Shutdown::Write).unwrap();
     assert!(child.wait().unwrap().success());
@@ -73,7 +66,7 @@ fn standard_error_on_the_same_pipe_stays_blocking() {
     let script = r#"exec "$0" 2>&1"#;
     let mut child = Command::new("sh")
         .args(["-c", script])
-        .arg(example())
+        .arg(example(STDIO_SERVER))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -86,7 +79,7 @@ fn standard_error_on_the_same_pipe_stays_blocking() {
 
 #[test]
 fn a_client_that_goes_away_is_no_error() {
-    let mut child = Command::new(example()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Command::new(example(STDIO_SERVER)).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
     // The server may be gone before everything is written.

@@ -3,19 +3,19 @@
 
 use std::net::SocketAddr;
 
-use mcp_sansio_tokio::core::http::server::Options;
-use mcp_sansio_tokio::http::{Bounds, HttpService};
-use mcp_sansio_tokio::server::BuiltServer;
-use mcp_sansio_tokio::{HttpServer, TokioRuntime};
+use crate::front::mcp::HttpServer;
+use crate::front::mcp::core::http::server::Options;
+use crate::front::mcp::http::{Bounds, HttpService};
+use crate::front::mcp::server::BuiltServer;
+use futures_util::{AsyncReadExt as _, AsyncWriteExt as _, FutureExt as _};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+
+use crate::front::{self, Stream, Task};
 
 /// One connection.
 pub(crate) struct Wire {
-    stream: TcpStream,
+    stream: Stream,
     buffer: Vec<u8>,
 }
 
@@ -63,7 +63,7 @@ fn event_data(event: &str) -> Option<String> {
 
 impl Wire {
     pub(crate) async fn open(address: SocketAddr) -> Self {
-        Self { stream: TcpStream::connect(address).await.unwrap(), buffer: Vec::new() }
+        Self { stream: front::connect(address).await.unwrap(), buffer: Vec::new() }
     }
 
     pub(crate) async fn write(&mut self, bytes: impl AsRef<[u8]>) {
@@ -107,9 +107,9 @@ impl Wire {
     }
 
     /// Whether nothing has come that was not read.
-    pub(crate) fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&mut self) -> bool {
         let mut byte = [0];
-        self.buffer.is_empty() && self.stream.try_read(&mut byte).is_err()
+        self.buffer.is_empty() && self.stream.read(&mut byte).now_or_never().is_none()
     }
 
     /// Reads until the other side closes. Answers how many bytes came.
@@ -232,7 +232,7 @@ pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     pub(crate) service: HttpService,
     stop: oneshot::Sender<()>,
-    task: JoinHandle<()>,
+    task: Task<()>,
 }
 
 pub(crate) async fn start(server: &BuiltServer) -> Running {
@@ -240,11 +240,11 @@ pub(crate) async fn start(server: &BuiltServer) -> Running {
 }
 
 pub(crate) async fn start_with(server: &BuiltServer, options: Options, bounds: Bounds) -> Running {
-    let service = server.http(TokioRuntime::current()).options(options).build().unwrap();
+    let service = server.http(front::runtime()).options(options).build().unwrap();
     let listening = HttpServer::bind(service.clone(), "127.0.0.1:0").await.unwrap().bounds(bounds);
     let address = listening.local_addr();
     let (stop, stopped) = oneshot::channel();
-    let task = tokio::spawn(listening.run_until(async { drop(stopped.await) }));
+    let task = front::spawn(listening.run_until(async { drop(stopped.await) }));
     Running { address, service, stop, task }
 }
 
@@ -263,7 +263,7 @@ impl Running {
     }
 
     /// Asks the server to stop. The answer is ready when it has.
-    pub(crate) fn stop(self) -> JoinHandle<()> {
+    pub(crate) fn stop(self) -> Task<()> {
         let Self { stop, task, .. } = self;
         let _ = stop.send(());
         task

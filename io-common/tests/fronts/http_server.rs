@@ -1,21 +1,20 @@
 //! A server over HTTP, asked by hand over real sockets, in both eras.
-#![cfg(feature = "http")]
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod web;
-
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio_tokio::core::http::server::{Options, Replay};
-use mcp_sansio_tokio::core::server::Event;
-use mcp_sansio_tokio::http::Bounds;
-use mcp_sansio_tokio::model::{ElicitParams, Tool};
-use mcp_sansio_tokio::server::{Cancelled, Context, HandlerError, NoArguments, Server};
+use crate::front::mcp::core::http::server::{Options, Replay};
+use crate::front::mcp::core::server::Event;
+use crate::front::mcp::http::Bounds;
+use crate::front::mcp::model::{ElicitParams, Tool};
+use crate::front::mcp::server::{Cancelled, Context, HandlerError, NoArguments, Server};
+use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify, mpsc};
 
-use self::web::{Events, Wire, start, start_with};
+use super::web::{Events, Wire, start, start_with};
+use crate::front::{self, spawn};
 
 fn server() -> Server {
     Server::new("s", "1")
@@ -56,7 +55,7 @@ fn content(answer: &Value) -> &str {
 }
 
 /// M-HTTP-13
-#[tokio::test]
+#[front::test]
 async fn a_modern_call_is_answered_as_json() {
     let running = start(&server().build().unwrap()).await;
     let mut wire = running.open().await;
@@ -72,7 +71,7 @@ async fn a_modern_call_is_answered_as_json() {
 }
 
 /// M-HTTP-13, M-HTTP-15, M-HTTP-17, M-HTTP-18
-#[tokio::test]
+#[front::test]
 async fn progress_turns_the_answer_into_a_stream() {
     let running = start(&server().build().unwrap()).await;
     let mut wire = running.open().await;
@@ -94,7 +93,7 @@ async fn progress_turns_the_answer_into_a_stream() {
     assert_eq!(content(&wire.answer().await.json()), "done");
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_modern_question_is_a_result_with_state() {
     let running = start(&server().build().unwrap()).await;
     let mut wire = running.open().await;
@@ -110,7 +109,7 @@ async fn a_modern_question_is_a_result_with_state() {
     assert_eq!(content(&other.answer().await.json()), "size \"L\"");
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_legacy_question_is_a_request_on_the_stream_of_its_call() {
     let running = start(&server().build().unwrap()).await;
     let mut wire = running.open().await;
@@ -130,7 +129,7 @@ async fn a_legacy_question_is_a_request_on_the_stream_of_its_call() {
     assert!(wire.event(&mut events).await.is_none());
 }
 
-#[tokio::test]
+#[front::test]
 async fn handlers_see_the_head_of_their_request() {
     let running = start(&server().build().unwrap()).await;
     let mut wire = running.open().await;
@@ -145,7 +144,7 @@ async fn handlers_see_the_head_of_their_request() {
     assert_eq!(content(&wire.answer().await.json()), "test/2 as anyone");
 }
 
-#[tokio::test]
+#[front::test]
 async fn the_standing_stream_of_a_session_carries_what_has_changed() {
     let server = server().build().unwrap();
     let running = start(&server).await;
@@ -168,7 +167,7 @@ async fn the_standing_stream_of_a_session_carries_what_has_changed() {
     assert!(server.connections().is_empty());
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_listen_stream_carries_what_it_asked_for_and_is_ended_at_shutdown() {
     let server = server().build().unwrap();
     let running = start(&server).await;
@@ -204,14 +203,11 @@ fn held(server: Server) -> (Server, Held) {
         let (begun, release, ends) = (Arc::clone(&beginning), Arc::clone(&releasing), sender.clone());
         async move {
             begun.notify_one();
-            tokio::select! {
-                () = release.notified() => {
-                    let _ = ends.send(None);
-                }
-                why = cx.cancelled() => {
-                    let _ = ends.send(Some(why));
-                }
-            }
+            let end = match select(pin!(release.notified()), pin!(cx.cancelled())).await {
+                Either::Left(_) => None,
+                Either::Right((why, _)) => Some(why),
+            };
+            let _ = ends.send(end);
             "released"
         }
     });
@@ -219,7 +215,7 @@ fn held(server: Server) -> (Server, Held) {
 }
 
 /// M-HTTP-23, M-CANC-04, M-CANC-17
-#[tokio::test]
+#[front::test]
 async fn a_modern_client_that_goes_away_has_cancelled() {
     let (server, mut held) = held(server());
     let running = start(&server.build().unwrap()).await;
@@ -230,7 +226,7 @@ async fn a_modern_client_that_goes_away_has_cancelled() {
     assert_eq!(held.ends.recv().await, Some(Some(Cancelled::Disconnected)));
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_legacy_client_that_goes_away_has_not_cancelled_and_can_come_back() {
     let (server, mut held) = held(server());
     let options = Options::default().replay(Replay::default());
@@ -255,7 +251,7 @@ async fn a_legacy_client_that_goes_away_has_not_cancelled_and_can_come_back() {
     assert!(again.event(&mut events).await.is_none());
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_handler_can_close_its_stream_and_its_client_comes_back() {
     let release = Arc::new(Notify::new());
     let releasing = Arc::clone(&release);
@@ -289,7 +285,7 @@ async fn a_handler_can_close_its_stream_and_its_client_comes_back() {
     assert_eq!(content(&wire.event(&mut Events::default()).await.unwrap().json()), "polled");
 }
 
-#[tokio::test]
+#[front::test]
 async fn concurrent_requests_with_one_id_stay_apart() {
     const CLIENTS: usize = 8;
     let barrier = Arc::new(Barrier::new(CLIENTS));
@@ -302,10 +298,10 @@ async fn concurrent_requests_with_one_id_stay_apart() {
         }
     });
     let running = start(&server.build().unwrap()).await;
-    let mut clients = tokio::task::JoinSet::new();
+    let mut clients = Vec::new();
     for client in 0..CLIENTS {
         let mut wire = running.open().await;
-        clients.spawn(async move {
+        clients.push(spawn(async move {
             let arguments = json!({"text": format!("client {client}")});
             let answer = if client % 2 == 0 {
                 wire.modern(1, "tools/call", call("meet", arguments)).await;
@@ -316,14 +312,14 @@ async fn concurrent_requests_with_one_id_stay_apart() {
                 wire.answer().await.json()
             };
             assert_eq!((&answer["id"], content(&answer)), (&json!(1), &*format!("client {client}")));
-        });
+        }));
     }
-    while let Some(done) = clients.join_next().await {
-        done.unwrap();
+    for client in clients {
+        client.await.unwrap();
     }
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_replaced_server_tells_listeners_and_sessions_and_serves_anew() {
     let server = server().build().unwrap();
     let running = start(&server).await;
@@ -352,7 +348,7 @@ async fn a_replaced_server_tells_listeners_and_sessions_and_serves_anew() {
     assert_eq!(content(&wire.answer().await.json()), "new");
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_session_goes_on_in_another_server() {
     let server = server().build().unwrap();
     let first = start(&server).await;
@@ -369,24 +365,7 @@ async fn a_session_goes_on_in_another_server() {
     assert_eq!(content(&wire.answer().await.json()), "moved");
 }
 
-/// Idle sessions go.
-#[tokio::test(start_paused = true)]
-async fn an_idle_session_expires() {
-    let server = server().build().unwrap();
-    let running = start(&server).await;
-    let mut wire = running.open().await;
-    let session = wire.initialize("2025-11-25").await;
-    drop(wire);
-    tokio::time::advance(Duration::from_secs(29 * 60)).await;
-    assert_eq!(server.connections().len(), 1);
-    tokio::time::sleep(Duration::from_secs(2 * 60)).await;
-    assert!(server.connections().is_empty());
-    let mut wire = running.open().await;
-    wire.legacy(&session, legacy_call(1, "echo", json!({}))).await;
-    assert_eq!(wire.answer().await.head.status, 404);
-}
-
-#[tokio::test]
+#[front::test]
 async fn what_runs_may_finish_when_the_server_stops() {
     let (server, mut held) = held(server());
     let running = start(&server.build().unwrap()).await;
@@ -405,7 +384,7 @@ async fn what_runs_may_finish_when_the_server_stops() {
     // Who does nothing is sent away at once, who waits for news too, and nobody is let in.
     assert!(idle.ends().await);
     assert!(standing.event(&mut Events::default()).await.is_none());
-    assert!(tokio::net::TcpStream::connect(address).await.is_err());
+    assert!(front::connect(address).await.is_err());
     for wire in [&mut modern, &mut legacy] {
         held.release.notify_one();
         assert_eq!(held.ends.recv().await, Some(None));
@@ -417,11 +396,11 @@ async fn what_runs_may_finish_when_the_server_stops() {
     }
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_server_that_is_dropped_ends_its_connections() {
     let (server, mut held) = held(server());
     let server = server.build().unwrap();
-    let serving = tokio::spawn(mcp_sansio_tokio::serve_http(server.clone(), "127.0.0.1:0"));
+    let serving = spawn(front::mcp::serve_http(server.clone(), "127.0.0.1:0"));
     serving.abort();
     assert!(serving.await.is_err());
     let running = start(&server).await;

@@ -1,33 +1,34 @@
 //! A client over HTTP against our own server, over real sockets, in both eras.
-#![cfg(feature = "http")]
-#![allow(clippy::unwrap_used, missing_docs)]
-
-mod web;
 
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use crate::front::mcp::client::{Client, ClientBuilder, ClientError, ConnectionError};
+use crate::front::mcp::core::client::Connect;
+use crate::front::mcp::core::http::server::{Options, Replay};
+use crate::front::mcp::core::server::Event;
+use crate::front::mcp::http::client::{Endpoint, ResponseBody, Transport, TransportError};
+use crate::front::mcp::http::{Bounds, HttpBody, HttpService};
+use crate::front::mcp::model::{ElicitParams, ElicitResult, SubscriptionFilter, Tool};
+use crate::front::mcp::server::{Cancelled, Context, HandlerError, NoArguments, Server};
+use crate::front::mcp::spec::{Era, Version};
+use crate::front::mcp::{BoxFuture, connect_endpoint, connect_http};
 use bytes::Bytes;
+use futures_util::future::{join, select};
+use futures_util::io::{ReadHalf, WriteHalf};
+use futures_util::{AsyncReadExt as _, AsyncWriteExt as _};
 use http_body::Body as _;
-use mcp_sansio_tokio::client::{Client, ClientBuilder, ClientError, ConnectionError};
-use mcp_sansio_tokio::core::client::Connect;
-use mcp_sansio_tokio::core::http::server::{Options, Replay};
-use mcp_sansio_tokio::core::server::Event;
-use mcp_sansio_tokio::http::client::{Endpoint, ResponseBody, Transport, TransportError};
-use mcp_sansio_tokio::http::{Bounds, HttpBody, HttpService};
-use mcp_sansio_tokio::model::{ElicitParams, ElicitResult, SubscriptionFilter, Tool};
-use mcp_sansio_tokio::server::{Cancelled, Context, HandlerError, NoArguments, Server};
-use mcp_sansio_tokio::spec::{Era, Version};
-use mcp_sansio_tokio::{BoxFuture, TokioRuntime, connect_endpoint, connect_http};
+use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 use tower_service::Service as _;
 
-use self::web::{Running, start, start_with};
+use super::web::{Running, start, start_with};
+use crate::front::{self, TcpListener, accept, run_on_threads, runtime, spawn};
 
 fn server() -> Server {
     Server::new("s", "1")
@@ -61,7 +62,7 @@ async fn connect(running: &Running, mode: Connect) -> Client {
     connect_endpoint(client(mode), Endpoint::new(&running.url()).unwrap()).await.unwrap()
 }
 
-#[tokio::test]
+#[front::test]
 async fn calls_progress_and_questions_work_in_both_eras() {
     let running = start(&server().build().unwrap()).await;
     for (mode, era) in [(Connect::Auto, Era::Modern), (Connect::Modern, Era::Modern), (Connect::Legacy, Era::Legacy)] {
@@ -81,7 +82,7 @@ async fn calls_progress_and_questions_work_in_both_eras() {
     }
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_legacy_server_is_found_out() {
     let versions = &[Version::V2025_06_18];
     let running = start(&server().versions(versions).build().unwrap()).await;
@@ -93,9 +94,9 @@ async fn a_legacy_server_is_found_out() {
     assert!(matches!(error, ConnectionError::Refused(_)), "{error:?}");
 }
 
-#[tokio::test]
+#[front::test]
 async fn nobody_at_the_address_is_a_typed_error() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
     let error = connect_http(&url).await.unwrap_err();
@@ -104,7 +105,7 @@ async fn nobody_at_the_address_is_a_typed_error() {
     assert!(matches!(connect_http("ftp://127.0.0.1/").await, Err(ConnectionError::Endpoint(_))));
 }
 
-#[tokio::test]
+#[front::test]
 async fn notifications_come_by_listening_and_by_the_standing_stream() {
     let initialized = Arc::new(Notify::new());
     let tell = Arc::clone(&initialized);
@@ -128,7 +129,7 @@ async fn notifications_come_by_listening_and_by_the_standing_stream() {
     assert_eq!(modern.call_tool("echo", json!({"text": "on"})).await.unwrap().joined_text(), "on");
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_lost_session_is_made_anew() {
     let server = server().build().unwrap();
     let running = start(&server).await;
@@ -139,7 +140,7 @@ async fn a_lost_session_is_made_anew() {
     assert_ne!(client.session_id().unwrap(), first);
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_call_that_is_dropped_is_cancelled_in_both_eras() {
     let (sender, mut ends) = mpsc::unbounded_channel();
     let begun = Arc::new(Notify::new());
@@ -163,7 +164,7 @@ async fn a_call_that_is_dropped_is_cancelled_in_both_eras() {
     }
 }
 
-#[tokio::test]
+#[front::test]
 async fn headers_and_credentials_go_along() {
     let running = start(&server().build().unwrap()).await;
     let endpoint = Endpoint::new(&running.url()).unwrap().header("X-Team", "blue").unwrap();
@@ -177,7 +178,7 @@ async fn headers_and_credentials_go_along() {
     assert_eq!(other.joined_text(), "Bearer other");
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_client_that_closes_ends_its_session() {
     let server = server().build().unwrap();
     let running = start(&server).await;
@@ -204,7 +205,7 @@ impl Transport for InProcess {
     ) -> BoxFuture<'static, Result<http::Response<ResponseBody>, TransportError>> {
         let (head, body) = request.into_parts();
         let mut service = self.0.clone();
-        let answer = service.call(http::Request::from_parts(head, axum::body::Body::from(body)));
+        let answer = service.call(http::Request::from_parts(head, Full::new(body)));
         Box::pin(async move {
             let answer = answer.await.map_err(|never| TransportError::broken("calling", never))?;
             Ok(answer.map(|body| Box::pin(Pieces(body)) as ResponseBody))
@@ -223,15 +224,15 @@ impl futures_core::Stream for Pieces {
     }
 }
 
-#[tokio::test]
+#[front::test]
 async fn any_http_library_can_be_brought() {
     let server = server().build().unwrap();
-    let service = server.http(TokioRuntime::current()).build().unwrap();
+    let service = server.http(runtime()).build().unwrap();
     for mode in [Connect::Modern, Connect::Legacy] {
         let endpoint = Endpoint::new("http://localhost/mcp").unwrap();
         let transport = InProcess(service.clone());
-        let (connecting, driver) = client(mode).over_http(TokioRuntime::current(), transport, endpoint).unwrap();
-        tokio::spawn(driver);
+        let (connecting, driver) = client(mode).over_http(runtime(), transport, endpoint).unwrap();
+        spawn(driver);
         let client = connecting.await.unwrap();
         let (call, mut progress) = client.call_tool("steps", json!({})).progress_stream();
         assert_eq!(call.await.unwrap().joined_text(), "done");
@@ -240,7 +241,7 @@ async fn any_http_library_can_be_brought() {
     }
 }
 
-#[tokio::test]
+#[front::test]
 async fn the_pair_of_2024_11_05_is_spoken_where_both_want_it() {
     let options = Options::default().sse_pair("/sse", "/messages");
     let running = start_with(&server().build().unwrap(), options, Bounds::default()).await;
@@ -259,23 +260,29 @@ struct Proxy {
     opened: Arc<AtomicUsize>,
 }
 
+/// Copies until both directions have ended.
+async fn copy_both_ways(near: front::Stream, far: front::Stream) {
+    let (near, far) = (near.split(), far.split());
+    let one_way = |(reader, mut writer): (ReadHalf<front::Stream>, WriteHalf<front::Stream>)| async move {
+        let _ = futures_util::io::copy(reader, &mut writer).await;
+        let _ = writer.close().await;
+    };
+    join(one_way((near.0, far.1)), one_way((far.0, near.1))).await;
+}
+
 async fn proxy(to: SocketAddr) -> Proxy {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (cut, closed, opened): (Arc<Notify>, Arc<Notify>, Arc<AtomicUsize>) = Default::default();
     let (cutting, closing, counting) = (Arc::clone(&cut), Arc::clone(&closed), Arc::clone(&opened));
-    tokio::spawn(async move {
+    spawn(async move {
         loop {
-            let (mut near, _) = listener.accept().await.unwrap();
+            let near = accept(&listener).await.unwrap();
             counting.fetch_add(1, Ordering::Relaxed);
             let (cut, closed) = (Arc::clone(&cutting), Arc::clone(&closing));
-            tokio::spawn(async move {
-                let mut far = tokio::net::TcpStream::connect(to).await.unwrap();
-                tokio::select! {
-                    _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                    () = cut.notified() => {}
-                }
-                drop((near, far));
+            spawn(async move {
+                let far = front::connect(to).await.unwrap();
+                select(pin!(copy_both_ways(near, far)), pin!(cut.notified())).await;
                 closed.notify_one();
             });
         }
@@ -283,7 +290,7 @@ async fn proxy(to: SocketAddr) -> Proxy {
     Proxy { address, cut, closed, opened }
 }
 
-#[tokio::test]
+#[front::test]
 async fn an_answer_is_fetched_again_after_its_connection_was_cut() {
     let (begun, release): (Arc<Notify>, Arc<Notify>) = Default::default();
     let (beginning, releasing) = (Arc::clone(&begun), Arc::clone(&release));
@@ -311,7 +318,7 @@ async fn an_answer_is_fetched_again_after_its_connection_was_cut() {
     assert_eq!(call.await.unwrap().joined_text(), "kept");
 }
 
-#[tokio::test]
+#[front::test]
 async fn a_modern_answer_that_breaks_off_is_a_typed_error() {
     let begun = Arc::new(Notify::new());
     let beginning = Arc::clone(&begun);
@@ -339,7 +346,7 @@ async fn a_modern_answer_that_breaks_off_is_a_typed_error() {
     assert_eq!(client.call_tool("echo", json!({"text": "on"})).await.unwrap().joined_text(), "on");
 }
 
-#[tokio::test]
+#[front::test]
 async fn calls_in_sequence_share_a_connection() {
     let running = start(&server().build().unwrap()).await;
     let proxy = proxy(running.address).await;
@@ -362,24 +369,26 @@ async fn calls_in_sequence_share_a_connection() {
     assert_eq!(proxy.opened.load(Ordering::Relaxed), 3);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_from_many_tasks_are_answered_each_by_its_own() {
-    let running = start(&server().build().unwrap()).await;
-    for mode in [Connect::Modern, Connect::Legacy] {
-        let client = connect(&running, mode).await;
-        let mut tasks = tokio::task::JoinSet::new();
-        for task in 0..16 {
-            let client = client.clone();
-            tasks.spawn(async move {
-                for call in 0..20 {
-                    let text = format!("{task}.{call}");
-                    let echo = client.call_tool("echo", json!({"text": text})).await.unwrap();
-                    assert_eq!(echo.joined_text(), text);
-                }
-            });
+#[test]
+fn calls_from_many_tasks_are_answered_each_by_its_own() {
+    run_on_threads(async {
+        let running = start(&server().build().unwrap()).await;
+        for mode in [Connect::Modern, Connect::Legacy] {
+            let client = connect(&running, mode).await;
+            let mut tasks = Vec::new();
+            for task in 0..16 {
+                let client = client.clone();
+                tasks.push(spawn(async move {
+                    for call in 0..20 {
+                        let text = format!("{task}.{call}");
+                        let echo = client.call_tool("echo", json!({"text": text})).await.unwrap();
+                        assert_eq!(echo.joined_text(), text);
+                    }
+                }));
+            }
+            for task in tasks {
+                task.await.unwrap();
+            }
         }
-        while let Some(done) = tasks.join_next().await {
-            done.unwrap();
-        }
-    }
+    });
 }
