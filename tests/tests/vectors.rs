@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use mcp_sansio::testing::{Feed, Frame, Mismatch, Side, Transcript};
+use mcp_sansio::testing::{Carrier, Feed, Frame, Mismatch, Side, Transcript};
 use mcp_sansio_tests::{fixtures, schema};
 
 /// All vectors and fixtures, by name.
@@ -33,11 +33,16 @@ fn vectors() -> Vec<Transcript> {
 
 fn play(transcript: &Transcript, fixtures: &BTreeMap<String, String>, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
     let fixture = fixtures.get(&transcript.fixture).unwrap_or_else(|| panic!("no fixture {}", transcript.fixture));
-    match transcript.role {
-        Side::Server => transcript.play_server(fixtures::server(fixture), feed),
-        Side::Client => {
-            let pinned = transcript.session.as_ref().map(|session| session.version.as_str());
-            transcript.play_client(fixtures::client(fixture, pinned), feed)
+    let pinned = transcript.session.as_ref().map(|session| session.version.as_str());
+    let options = transcript.http.get();
+    match (transcript.transport, transcript.role) {
+        (Carrier::Stdio, Side::Server) => transcript.play_server(fixtures::server(fixture), feed),
+        (Carrier::Stdio, Side::Client) => transcript.play_client(fixtures::client(fixture, pinned), feed),
+        (Carrier::Http, Side::Server) => {
+            transcript.play_http_server(fixtures::definition(fixture), fixtures::options(options), feed)
+        }
+        (Carrier::Http, Side::Client) => {
+            transcript.play_http_client(fixtures::http_client(fixture, options, pinned), feed)
         }
     }
 }
