@@ -8,9 +8,7 @@ use serde::Deserialize;
 use super::play::{Problem, Role, Stage, level, read};
 use super::server::Message;
 use super::{Step, Verbs};
-use crate::client::{
-    Action, Answer, CacheUse, CallError, CallOptions, Client, Closed, InputAnswer, InputId, List, Request, TimeoutKind,
-};
+use crate::client::{Action, Answer, CacheUse, CallError, CallOptions, Client, InputAnswer, InputId, List, Request};
 use crate::error::ErrorObject;
 use crate::ids::{CallId, ReplySlot, RequestId, SlotId};
 use crate::json::Json;
@@ -80,10 +78,7 @@ impl Role for Client {
 
     fn closed(action: &Action) -> Option<&'static str> {
         match action {
-            Action::Closed(Closed::EndOfInput) => Some("end_of_input"),
-            Action::Closed(Closed::Requested) => Some("requested"),
-            Action::Closed(Closed::NotConnected(_)) => Some("not_connected"),
-            Action::Closed(Closed::Failed(_)) => Some("failed"),
+            Action::Closed(closed) => Some(closed.name()),
             _ => None,
         }
     }
@@ -281,7 +276,7 @@ impl Stage<Client> {
                 Ok(())
             }
             Err(error) => {
-                let name = error_name(&error);
+                let name = error.name();
                 let wanted = step.more.get("error").map(read::<String>).transpose()?;
                 if wanted.as_deref() != Some(name) {
                     return Err(format!("it failed with {name}: {error}"));
@@ -312,13 +307,8 @@ fn check_reason(step: &Step, reason: Option<&str>) -> Result<(), Problem> {
 }
 
 fn list(json: &Json) -> Result<List, Problem> {
-    match &*read::<String>(json)? {
-        "prompts" => Ok(List::Prompts),
-        "resources" => Ok(List::Resources),
-        "templates" => Ok(List::Templates),
-        "tools" => Ok(List::Tools),
-        other => Err(format!("{other:?} is no list")),
-    }
+    let name: String = read(json)?;
+    List::named(&name).ok_or_else(|| format!("{name:?} is no list"))
 }
 
 fn options(step: &Step) -> Result<CallOptions, Problem> {
@@ -401,26 +391,4 @@ fn answer(json: &Json) -> Result<InputAnswer, Problem> {
         Written::Declined => InputAnswer::Declined,
         Written::Refused(error) => InputAnswer::Refused(error),
     })
-}
-
-/// The name of a failure in transcripts.
-const fn error_name(error: &CallError) -> &'static str {
-    match error {
-        CallError::Remote(_) => "remote",
-        CallError::TimedOut { kind: TimeoutKind::Idle } => "timed_out_idle",
-        CallError::TimedOut { kind: TimeoutKind::Hard } => "timed_out_hard",
-        CallError::Cancelled => "cancelled",
-        CallError::Disconnected => "disconnected",
-        CallError::InvalidResult { .. } => "invalid_result",
-        CallError::OutputInvalid { .. } => "output_invalid",
-        CallError::InputUnsupported { .. } => "input_unsupported",
-        CallError::InputRefused { .. } => "input_refused",
-        CallError::RoundsExceeded { .. } => "rounds_exceeded",
-        CallError::BoundExceeded { .. } => "bound_exceeded",
-        CallError::Incompatible { .. } => "incompatible",
-        CallError::Exchange(_) => "exchange",
-        CallError::Mirror(_) => "mirror",
-        CallError::NotInVersion { .. } => "not_in_version",
-        CallError::CapabilityMissing { .. } => "capability_missing",
-    }
 }

@@ -17,10 +17,10 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{Feed, Mismatch, Step, Transcript};
-use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::json::Json;
-use crate::machine::{Input, Mono, Now, TimerKind, Unix};
+use crate::machine::{Input, Mono, Now, Unix};
 use crate::model::LoggingLevel;
 use crate::testing::pair::{Frame, Side};
 use crate::testing::peer::{Machine, Sorted};
@@ -208,12 +208,15 @@ impl<M: Role> Stage<M> {
     fn diagnostic(&mut self, expected: &Json) -> Result<(), Problem> {
         self.drain()?;
         let wanted: String = read(expected)?;
-        match self.remarks.iter().position(|remark| kind(remark) == wanted) {
+        match self.remarks.iter().position(|remark| remark.kind.name() == wanted) {
             Some(found) => {
                 self.remarks.drain(..=found);
                 Ok(())
             }
-            None => Err(format!("no such remark, but {:?}", self.remarks.iter().map(kind).collect::<Vec<_>>())),
+            None => Err(format!(
+                "no such remark, but {:?}",
+                self.remarks.iter().map(|remark| remark.kind.name()).collect::<Vec<_>>()
+            )),
         }
     }
 
@@ -227,7 +230,7 @@ impl<M: Role> Stage<M> {
         let expected: Timeout = read(expected)?;
         self.drain()?;
         let Some((at, kind)) = self.machine.poll_timeout() else { return Err("nothing is waited for".to_owned()) };
-        let (in_ms, kind) = (self.now.mono.until(at).as_millis(), timer(kind));
+        let (in_ms, kind) = (self.now.mono.until(at).as_millis(), kind.name());
         if in_ms == u128::from(expected.in_ms) && kind == expected.kind {
             Ok(())
         } else {
@@ -241,7 +244,7 @@ impl<M: Role> Stage<M> {
         }
         match self.machine.poll_timeout() {
             None => Ok(()),
-            Some((_, kind)) => Err(format!("waiting for {}", timer(kind))),
+            Some((_, kind)) => Err(format!("waiting for {}", kind.name())),
         }
     }
 
@@ -343,40 +346,7 @@ pub(super) fn level(json: &Json) -> Result<LoggingLevel, Problem> {
 fn shown<A>(sorted: &Sorted<A>) -> String {
     match sorted {
         Sorted::Frame(frame) => format!("the frame {}", String::from_utf8_lossy(frame).trim_end()),
-        Sorted::Diagnostic(diagnostic) => format!("the remark {:?} {diagnostic}", kind(diagnostic)),
+        Sorted::Diagnostic(diagnostic) => format!("the remark {:?} {diagnostic}", diagnostic.kind.name()),
         Sorted::Event { .. } => "an event for the application".to_owned(),
-    }
-}
-
-/// The name of a kind of remark in transcripts.
-const fn kind(diagnostic: &Diagnostic) -> &'static str {
-    match diagnostic.kind {
-        DiagnosticKind::InvalidFrame => "invalid_frame",
-        DiagnosticKind::Ignored => "ignored",
-        DiagnosticKind::Refused => "refused",
-        DiagnosticKind::Limit(_) => "limit",
-        DiagnosticKind::Deprecated => "deprecated",
-        DiagnosticKind::RequestState => "request_state",
-        DiagnosticKind::Output => "output",
-        DiagnosticKind::Muted => "muted",
-        DiagnosticKind::Advice => "advice",
-        DiagnosticKind::Exchange => "exchange",
-        DiagnosticKind::ToolDropped => "tool_dropped",
-    }
-}
-
-/// The name of a deadline in transcripts.
-const fn timer(kind: TimerKind) -> &'static str {
-    match kind {
-        TimerKind::Actions => "actions",
-        TimerKind::CallIdle => "call_idle",
-        TimerKind::CallHard => "call_hard",
-        TimerKind::Probe => "probe",
-        TimerKind::Backoff => "backoff",
-        TimerKind::Invocation => "invocation",
-        TimerKind::Drain => "drain",
-        TimerKind::Stream => "stream",
-        TimerKind::KeepAlive => "keep_alive",
-        TimerKind::Idle => "idle",
     }
 }

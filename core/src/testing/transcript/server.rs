@@ -14,8 +14,8 @@ use crate::json::Json;
 use crate::machine::Now;
 use crate::model::Extra;
 use crate::server::{
-    Action, Call, Closed, Event, InputRequired, Invocation, List, ListPage, LogMessage, Notified, Progress, Reference,
-    Reply, RequestFailure, Sent, Server,
+    Action, Call, Event, InputRequired, Invocation, ListPage, LogMessage, Notified, Progress, Reference, Reply,
+    RequestFailure, Sent, Server,
 };
 
 pub(super) const VERBS: Verbs = &[
@@ -65,9 +65,7 @@ impl Role for Server {
 
     fn closed(action: &Action) -> Option<&'static str> {
         match action {
-            Action::Closed(Closed::EndOfInput) => Some("end_of_input"),
-            Action::Closed(Closed::Requested) => Some("requested"),
-            Action::Closed(Closed::Failed(_)) => Some("failed"),
+            Action::Closed(closed) => Some(closed.name()),
             _ => None,
         }
     }
@@ -255,12 +253,7 @@ fn same(wanted: &Json, got: &str) -> Result<(), Problem> {
 }
 
 fn check_sent(step: &Step, sent: Sent) -> Result<(), Problem> {
-    let got = match sent {
-        Sent::Yes => "yes",
-        Sent::NotWanted => "not_wanted",
-        Sent::Full => "full",
-    };
-    step.more.get("sent").map_or(Ok(()), |wanted| same(wanted, got))
+    step.more.get("sent").map_or(Ok(()), |wanted| same(wanted, sent.name()))
 }
 
 fn event(json: &Json) -> Result<Event, Problem> {
@@ -302,7 +295,7 @@ fn describe(invocation: &Invocation) -> Extra {
         }
         Call::List { list, cursor } => {
             put("call", text("list"));
-            put("list", text(list_name(*list)));
+            put("list", text(list.name()));
             put("cursor", cursor.as_deref().map_or(Json::NULL, text));
         }
         Call::Prompt { name, arguments, .. } => {
@@ -352,15 +345,6 @@ fn inputs(invocation: &Invocation) -> Json {
         inputs.insert(key.to_owned(), answer);
     }
     Json::from(Value::Object(inputs))
-}
-
-const fn list_name(list: List) -> &'static str {
-    match list {
-        List::Prompts => "prompts",
-        List::Resources => "resources",
-        List::Templates => "templates",
-        List::Tools => "tools",
-    }
 }
 
 /// A reply as a file writes it: an object whose one member says of which kind.
