@@ -8,9 +8,9 @@ use serde::Deserialize;
 use super::lines::{self, Lines};
 use super::play::{Problem, Role, Said, Stage, level, read};
 use super::server::Message;
-use super::{Step, Verbs, names};
+use super::{Step, Verbs};
 use crate::client::{
-    Action, Answer, CacheUse, CallError, CallOptions, Client, Closed, InputAnswer, InputId, List, Request, Transport,
+    Action, Answer, CacheUse, CallError, CallOptions, Client, InputAnswer, InputId, List, Request, Transport,
 };
 use crate::error::{Error, ErrorObject};
 use crate::http::client::FetchId;
@@ -195,10 +195,7 @@ impl<M: Calls> Stage<M> {
 
     fn call_closed(&mut self, step: &Step) -> Result<(), Problem> {
         let why = match self.app_event()? {
-            Action::Closed(Closed::EndOfInput) => "end_of_input",
-            Action::Closed(Closed::Requested) => "requested",
-            Action::Closed(Closed::NotConnected(_)) => "not_connected",
-            Action::Closed(Closed::Failed(_)) => "failed",
+            Action::Closed(closed) => closed.name(),
             other => return Err(format!("another event: {other:?}")),
         };
         if read::<String>(&step.value)? == why { Ok(()) } else { Err(format!("closed for {why}")) }
@@ -350,7 +347,7 @@ impl<M: Calls> Stage<M> {
                 Ok(())
             }
             Err(error) => {
-                let name = names::failure(&error);
+                let name = error.name();
                 let wanted = step.more.get("error").map(read::<String>).transpose()?;
                 if wanted.as_deref() != Some(name) {
                     return Err(format!("it failed with {name}: {error}"));
@@ -364,7 +361,7 @@ impl<M: Calls> Stage<M> {
                     }
                 }
                 if let CallError::Exchange(error) = &error {
-                    let (kind, status) = names::exchange(error);
+                    let (kind, status) = (error.name(), error.status());
                     let same = |member: &str, got: Json| match step.more.get(member) {
                         Some(wanted) if *wanted != got => Err(format!("the {member} is {got}")),
                         _ => Ok(()),
@@ -390,13 +387,8 @@ fn check_reason(step: &Step, reason: Option<&str>) -> Result<(), Problem> {
 }
 
 fn list(json: &Json) -> Result<List, Problem> {
-    match &*read::<String>(json)? {
-        "prompts" => Ok(List::Prompts),
-        "resources" => Ok(List::Resources),
-        "templates" => Ok(List::Templates),
-        "tools" => Ok(List::Tools),
-        other => Err(format!("{other:?} is no list")),
-    }
+    let name: String = read(json)?;
+    List::named(&name).ok_or_else(|| format!("{name:?} is no list"))
 }
 
 fn options(step: &Step) -> Result<CallOptions, Problem> {

@@ -27,7 +27,6 @@ mod client;
 mod compare;
 mod http;
 mod lines;
-mod names;
 mod play;
 mod server;
 mod words;

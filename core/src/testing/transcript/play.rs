@@ -15,7 +15,6 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::compare::Kept;
-use super::names::{remark, timer};
 use super::{Feed, Mismatch, Step, Transcript};
 use crate::diagnostic::Diagnostic;
 use crate::json::Json;
@@ -160,12 +159,15 @@ impl<M: Role> Stage<M> {
     fn diagnostic(&mut self, expected: &Json) -> Result<(), Problem> {
         self.drain()?;
         let wanted: String = read(expected)?;
-        match self.remarks.iter().position(|found| remark(found) == wanted) {
+        match self.remarks.iter().position(|found| found.kind.name() == wanted) {
             Some(found) => {
                 self.remarks.drain(..=found);
                 Ok(())
             }
-            None => Err(format!("no such remark, but {:?}", self.remarks.iter().map(remark).collect::<Vec<_>>())),
+            None => Err(format!(
+                "no such remark, but {:?}",
+                self.remarks.iter().map(|remark| remark.kind.name()).collect::<Vec<_>>()
+            )),
         }
     }
 
@@ -179,7 +181,7 @@ impl<M: Role> Stage<M> {
         let expected: Timeout = read(expected)?;
         self.drain()?;
         let Some((at, kind)) = self.machine.poll_timeout() else { return Err("nothing is waited for".to_owned()) };
-        let (in_ms, kind) = (self.now.mono.until(at).as_millis(), timer(kind));
+        let (in_ms, kind) = (self.now.mono.until(at).as_millis(), kind.name());
         if in_ms == u128::from(expected.in_ms) && kind == expected.kind {
             Ok(())
         } else {
@@ -191,7 +193,7 @@ impl<M: Role> Stage<M> {
         self.quiet()?;
         match self.machine.poll_timeout() {
             None => Ok(()),
-            Some((_, kind)) => Err(format!("waiting for {}", timer(kind))),
+            Some((_, kind)) => Err(format!("waiting for {}", kind.name())),
         }
     }
 
@@ -225,7 +227,7 @@ pub(super) fn level(json: &Json) -> Result<LoggingLevel, Problem> {
 pub(super) fn shown<E: std::fmt::Debug>(said: &Said<E>) -> String {
     match said {
         Said::Frame(frame) => format!("the frame {}", String::from_utf8_lossy(frame).trim_end()),
-        Said::Remark(diagnostic) => format!("the remark {:?} {diagnostic}", remark(diagnostic)),
+        Said::Remark(diagnostic) => format!("the remark {:?} {diagnostic}", diagnostic.kind.name()),
         Said::Event(event) => format!("the event {event:?}"),
     }
 }

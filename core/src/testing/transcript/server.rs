@@ -15,7 +15,7 @@ use crate::ids::{CallId, ReplySlot, SlotId};
 use crate::json::Json;
 use crate::machine::{Input, Mono, Now, TimerKind};
 use crate::model::Extra;
-use crate::server::{Action, Closed, Event, LogMessage, Notified, Progress, Reply, RequestFailure, Sent, Server};
+use crate::server::{Action, Event, LogMessage, Notified, Progress, Reply, RequestFailure, Sent, Server};
 use crate::testing::pair::Side;
 
 pub(super) const VERBS: Verbs = &[
@@ -64,13 +64,7 @@ pub(super) trait Serves: Role<Memory = Memory<Self::Place>, Event = (Self::Place
 
     fn progress(&mut self, now: Now, place: Self::Place, slot: SlotId, progress: &Progress) -> Result<Sent, Error>;
 
-    fn log(
-        &mut self,
-        now: Now,
-        place: Self::Place,
-        slot: Option<SlotId>,
-        message: &LogMessage,
-    ) -> Result<Sent, Error>;
+    fn log(&mut self, now: Now, place: Self::Place, slot: Option<SlotId>, message: &LogMessage) -> Result<Sent, Error>;
 
     fn notify(&mut self, now: Now, place: Self::Place, method: &str, params: Option<&Json>) -> Result<(), Error>;
 
@@ -86,13 +80,8 @@ pub(super) trait Serves: Role<Memory = Memory<Self::Place>, Event = (Self::Place
         timeout: Option<Duration>,
     ) -> Result<CallId, Error>;
 
-    fn cancel_request(
-        &mut self,
-        now: Now,
-        place: Self::Place,
-        call: CallId,
-        reason: Option<&str>,
-    ) -> Result<(), Error>;
+    fn cancel_request(&mut self, now: Now, place: Self::Place, call: CallId, reason: Option<&str>)
+    -> Result<(), Error>;
 }
 
 impl Lines for Server {
@@ -282,9 +271,7 @@ impl<M: Serves> Stage<M> {
 
     fn closed(&mut self, step: &Step) -> Result<(), Problem> {
         let why = match self.event_on(step)? {
-            (_, Action::Closed(Closed::EndOfInput)) => "end_of_input",
-            (_, Action::Closed(Closed::Requested)) => "requested",
-            (_, Action::Closed(Closed::Failed(_))) => "failed",
+            (_, Action::Closed(closed)) => closed.name(),
             (_, other) => return Err(format!("another event: {other:?}")),
         };
         if read::<String>(&step.value)? == why { Ok(()) } else { Err(format!("closed for {why}")) }
@@ -356,8 +343,7 @@ impl<M: Serves> Stage<M> {
                 let error = Json::from_value(&error).map_err(|error| error.to_string())?;
                 self.kept.compare(wanted, error.get())
             }
-            (Err(RequestFailure::TimedOut), None, None, Some(wanted)) => same(wanted, "timed_out"),
-            (Err(RequestFailure::Gone), None, None, Some(wanted)) => same(wanted, "gone"),
+            (Err(failure), None, None, Some(wanted)) => same(wanted, failure.name()),
             (outcome, ..) => Err(format!("answered with {outcome:?}")),
         }
     }
@@ -415,17 +401,11 @@ fn done<T>(outcome: Result<T, Error>) -> Result<T, Problem> {
     outcome.map_err(|error| format!("refused: {error}"))
 }
 
-
 fn same(wanted: &Json, got: &str) -> Result<(), Problem> {
     let wanted: String = read(wanted)?;
     if wanted == got { Ok(()) } else { Err(format!("it is {got}")) }
 }
 
 pub(super) fn check_sent(step: &Step, sent: Sent) -> Result<(), Problem> {
-    let got = match sent {
-        Sent::Yes => "yes",
-        Sent::NotWanted => "not_wanted",
-        Sent::Full => "full",
-    };
-    step.more.get("sent").map_or(Ok(()), |wanted| same(wanted, got))
+    step.more.get("sent").map_or(Ok(()), |wanted| same(wanted, sent.name()))
 }

@@ -35,9 +35,9 @@ pub(super) fn describe(invocation: &Invocation) -> Extra {
     let mut all = Extra::new();
     let mut put = |name: &'static str, value: Json| drop(all.insert(name, value));
     let text = |text: &str| Json::from(Value::from(text));
+    put("call", text(invocation.call.name()));
     match &invocation.call {
         Call::Complete { reference, argument, value, context } => {
-            put("call", text("complete"));
             put(
                 "ref",
                 Json::from(match reference {
@@ -50,35 +50,28 @@ pub(super) fn describe(invocation: &Invocation) -> Extra {
             put("context", context.clone());
         }
         Call::List { list, cursor } => {
-            put("call", text("list"));
-            put("list", text(list_name(*list)));
+            put("list", text(list.name()));
             put("cursor", cursor.as_deref().map_or(Json::NULL, text));
         }
         Call::Prompt { name, arguments, .. } => {
-            put("call", text("prompt"));
             put("name", text(name));
             put("arguments", arguments.clone());
         }
         Call::Raw { method, params } => {
-            put("call", text("raw"));
             put("method", text(method));
             put("params", params.clone());
         }
         Call::Read { uri, .. } => {
-            put("call", text("read"));
             put("uri", text(uri));
         }
         Call::Subscribe { uri } => {
-            put("call", text("subscribe"));
             put("uri", text(uri));
         }
         Call::Tool { name, arguments, .. } => {
-            put("call", text("tool"));
             put("name", text(name));
             put("arguments", arguments.clone());
         }
         Call::Unsubscribe { uri } => {
-            put("call", text("unsubscribe"));
             put("uri", text(uri));
         }
     }
@@ -101,15 +94,6 @@ fn inputs(invocation: &Invocation) -> Json {
         inputs.insert(key.to_owned(), answer);
     }
     Json::from(Value::Object(inputs))
-}
-
-const fn list_name(list: List) -> &'static str {
-    match list {
-        List::Prompts => "prompts",
-        List::Resources => "resources",
-        List::Templates => "templates",
-        List::Tools => "tools",
-    }
 }
 
 /// A reply as a file writes it: an object whose one member says of which kind.

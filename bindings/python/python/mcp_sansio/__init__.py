@@ -1,0 +1,177 @@
+"""The Model Context Protocol as sans-IO state machines: bytes go in, actions come out, and the IO is yours.
+
+    server = Server(DefinitionBuilder("greeter", "1.0.0").tool("greet").build())
+    server.handle(data)                       # bytes that arrived, cut anywhere
+    while (action := server.poll()) is not None:
+        match action:
+            case Write(data):                 # bytes to send
+                out.write(data)
+                server.written(len(data))
+            case Invoke("tool", "greet", arguments):
+                server.reply(action, "Hello!")
+
+Machines: `Server` and `Client` on a byte stream, `Service`, `Endpoint`, `Exchange` and `Session` as an HTTP server,
+`HttpClient` over HTTP. They never read, write, sleep or look at a clock of their own: sleep `delay()` seconds at most,
+then call `handle_timeout()`.
+
+Every verb that depends on time takes `now`, which tests may give: a float is monotonic seconds, an int monotonic
+nanoseconds, a pair has the wall time too (float seconds or int milliseconds since 1970). Without it, `time` is asked.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from ._errors import (
+    CancelledError,
+    DisconnectedError,
+    InvalidFrameError,
+    LimitExceededError,
+    McpError,
+    MisuseError,
+    PeerIncompatibleError,
+    PeerMisbehavedError,
+    RemoteError,
+    TimedOutError,
+)
+from ._native import (
+    Abort,
+    Admitted,
+    Answered,
+    Cancelled,
+    CancelledInput,
+    Chunk,
+    Client,
+    ClientMachine,
+    Closed,
+    Connected,
+    Definition,
+    Diagnosed,
+    Done,
+    Ended,
+    Endpoint,
+    Exchange,
+    Fetch,
+    Finish,
+    HttpClient,
+    Intake,
+    Invoke,
+    Listen,
+    Listening,
+    ListenOutcome,
+    NeedInput,
+    Notified,
+    Progressed,
+    Publish,
+    Reply,
+    Request,
+    Respond,
+    Server,
+    ServerMachine,
+    Service,
+    Session,
+    SessionRequest,
+    Slot,
+    Unauthorized,
+    Write,
+)
+from ._settings import Config, DefinitionBuilder, HttpAddress, ServiceOptions
+
+#: What `Server.poll` answers.
+ServerAction: TypeAlias = Write | Invoke | Cancelled | Notified | Answered | Diagnosed | Closed
+#: What `Exchange.poll` and `Session.poll` answer.
+HttpServerAction: TypeAlias = (
+    Respond | Chunk | Finish | Invoke | Cancelled | Notified | Answered | Listen | Publish | Diagnosed | Closed
+)
+#: What `Client.poll` answers.
+ClientAction: TypeAlias = (
+    Write
+    | Connected
+    | Done
+    | Progressed
+    | NeedInput
+    | CancelledInput
+    | Invoke
+    | Cancelled
+    | Notified
+    | Listening
+    | Diagnosed
+    | Closed
+)
+#: What `HttpClient.poll` answers.
+HttpClientAction: TypeAlias = (
+    Fetch
+    | Abort
+    | Unauthorized
+    | Connected
+    | Done
+    | Progressed
+    | NeedInput
+    | CancelledInput
+    | Invoke
+    | Cancelled
+    | Notified
+    | Listening
+    | Diagnosed
+    | Closed
+)
+
+__all__ = [
+    "Abort",
+    "Admitted",
+    "Answered",
+    "Cancelled",
+    "CancelledError",
+    "CancelledInput",
+    "Chunk",
+    "Client",
+    "ClientAction",
+    "ClientMachine",
+    "Closed",
+    "Config",
+    "Connected",
+    "Definition",
+    "DefinitionBuilder",
+    "Diagnosed",
+    "DisconnectedError",
+    "Done",
+    "Ended",
+    "Endpoint",
+    "Exchange",
+    "Fetch",
+    "Finish",
+    "HttpAddress",
+    "HttpClient",
+    "HttpClientAction",
+    "HttpServerAction",
+    "Intake",
+    "InvalidFrameError",
+    "Invoke",
+    "LimitExceededError",
+    "Listen",
+    "ListenOutcome",
+    "Listening",
+    "McpError",
+    "MisuseError",
+    "NeedInput",
+    "Notified",
+    "PeerIncompatibleError",
+    "PeerMisbehavedError",
+    "Progressed",
+    "Publish",
+    "RemoteError",
+    "Reply",
+    "Request",
+    "Respond",
+    "Server",
+    "ServerAction",
+    "ServerMachine",
+    "Service",
+    "ServiceOptions",
+    "Session",
+    "SessionRequest",
+    "Slot",
+    "TimedOutError",
+    "Unauthorized",
+    "Write",
+]

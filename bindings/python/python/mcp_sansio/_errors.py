@@ -1,0 +1,121 @@
+"""What can go wrong, as classes. Each error says how (`kind`), whose fault it is (`blame`) and what a peer is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class McpError(Exception):
+    """The base of all errors of this package.
+
+    `code` is the JSON-RPC code that tells a peer about the error, or that the peer has told; `message` the sentence
+    that goes with it; `data` details (of an error that the peer has told, or the result that was refused), else `None`;
+    `blame` one of `api_misuse`, `invalid_frame`, `peer_misbehaved`, `peer_incompatible`, `limit_exceeded`, `remote`;
+    `kind` the same, or for a call the way in which it failed, such as `timed_out_idle`.
+    """
+
+    blame = "remote"
+
+    def __init__(self, code: int, message: str, data: Any = None, *, kind: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+        self.kind = self.blame if kind is None else kind
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_again, (type(self), self.code, self.message, self.data, self.__dict__))
+
+
+class MisuseError(McpError):
+    """The code that drives the machine is wrong: a slot used twice, a machine used after its end, from another thread
+    or from within itself, an argument that no peer could accept. Never caused by what a peer sent."""
+
+    blame = "api_misuse"
+
+
+class InvalidFrameError(McpError):
+    """The peer sent bytes that are no message."""
+
+    blame = "invalid_frame"
+
+
+class PeerMisbehavedError(McpError):
+    """The peer sent a message that the protocol forbids."""
+
+    blame = "peer_misbehaved"
+
+
+class PeerIncompatibleError(McpError):
+    """The two sides have no revision or capability in common, or lost each other: nobody's fault."""
+
+    blame = "peer_incompatible"
+
+
+class TimedOutError(PeerIncompatibleError):
+    """No answer came in time (`kind` is `timed_out_idle` or `timed_out_hard`). The server knows that none is wanted."""
+
+
+class CancelledError(PeerIncompatibleError):
+    """The call was cancelled by this side."""
+
+
+class DisconnectedError(PeerIncompatibleError):
+    """The connection ended before the answer came. What the server did is not known."""
+
+
+class LimitExceededError(McpError):
+    """A bound was hit: `bound` names it, `limit` is its value, `partial` what a walk had read until then."""
+
+    blame = "limit_exceeded"
+    bound: str | None = None
+    limit: int | None = None
+    partial: list[Any] | None = None
+
+
+class RemoteError(McpError):
+    """An error that one side tells the other. Made by hand, it is a reply: `server.reply(invoke, RemoteError(...))`."""
+
+    blame = "remote"
+
+
+_BY_BLAME: dict[str, type[McpError]] = {
+    error.blame: error
+    for error in (
+        MisuseError,
+        InvalidFrameError,
+        PeerMisbehavedError,
+        PeerIncompatibleError,
+        LimitExceededError,
+        RemoteError,
+    )
+}
+_BY_KIND: dict[str, type[McpError]] = {
+    "timed_out_idle": TimedOutError,
+    "timed_out_hard": TimedOutError,
+    "cancelled": CancelledError,
+    "disconnected": DisconnectedError,
+}
+
+
+def make(
+    kind: str,
+    blame: str,
+    code: int,
+    message: str,
+    data: Any,
+    limit: tuple[str, int] | None,
+    partial: list[Any],
+) -> McpError:
+    """The error of a failure of the core."""
+    error = _BY_KIND.get(kind, _BY_BLAME.get(blame, McpError))(code, message, data, kind=kind)
+    if isinstance(error, LimitExceededError):
+        error.bound, error.limit = limit or (None, None)
+        error.partial = partial
+    return error
+
+
+def _again(cls: type[McpError], code: int, message: str, data: Any, rest: dict[str, Any]) -> McpError:
+    error = cls(code, message, data)
+    error.__dict__.update(rest)
+    return error
