@@ -1,6 +1,6 @@
 //! Servers on streams and sockets.
 
-use std::task::{Poll, ready};
+use std::task::{Context, Poll, ready};
 
 use mcp_sansio_io::server::{BuiltServer, ServeError};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -29,7 +29,7 @@ where
 /// # Errors
 /// Never, once it runs: a connection that fails ends alone.
 pub async fn serve_tcp(server: BuiltServer, listener: TcpListener) -> Result<(), ServeError> {
-    let accept = move |cx: &mut _| {
+    let accept = move |cx: &mut Context<'_>| {
         let (stream, _) = ready!(listener.poll_accept(cx))?;
         // Frames are whole messages: holding them back gains nothing.
         stream.set_nodelay(true)?;
@@ -50,7 +50,7 @@ pub async fn serve_unix(server: BuiltServer, path: impl AsRef<std::path::Path>) 
     let listener = mcp_sansio_io::server::bind_unix(path.as_ref()).map_err(ServeError::Listen)?;
     listener.set_nonblocking(true).map_err(ServeError::Listen)?;
     let listener = tokio::net::UnixListener::from_std(listener).map_err(ServeError::Listen)?;
-    let accept = move |cx: &mut _| {
+    let accept = move |cx: &mut Context<'_>| {
         let (stream, _) = ready!(listener.poll_accept(cx))?;
         let (reader, writer) = stream.into_split();
         Poll::Ready(Ok((Adapter(reader), Adapter(writer))))

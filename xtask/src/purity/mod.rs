@@ -45,7 +45,10 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Error> {
     }
     let complaints = runtime::complaints(workspace)?;
     if !complaints.is_empty() {
-        return Err(Error::failed(format!("the front on async-std is not free of tokio:\n  {}", complaints.join("\n  "))));
+        return Err(Error::failed(format!(
+            "the front on async-std is not free of tokio:\n  {}",
+            complaints.join("\n  ")
+        )));
     }
     wasm(workspace)
 }
