@@ -38,7 +38,8 @@ impl Eras {
         let requests = || messages.iter().filter(|message| message["id"] != Value::Null);
         let modern = requests().any(claims);
         let stateless = transcript.http.get().contains("stateless");
-        let legacy = stateless || transcript.session.is_some() || requests().any(|message| message["method"] == "initialize");
+        let legacy =
+            stateless || transcript.session.is_some() || requests().any(|message| message["method"] == "initialize");
         Self { modern, legacy }
     }
 
@@ -72,11 +73,13 @@ fn covers(transcript: &Transcript, file: &Value) -> BTreeSet<String> {
     let frames = play(transcript, Feed::Whole).unwrap_or_default();
     let eras = Eras::of(&frames, transcript);
     let mut all = BTreeSet::from([format!("fixture {}", transcript.fixture)]);
-    let mut put = |text: String| drop(all.insert(format!("{place} {text}")));
+    let mut put = |text: String| {
+        all.insert(format!("{place} {text}"));
+    };
     for frame in &frames {
         for message in parts(frame) {
             if let (Some(method), Some(era)) = (message["method"].as_str(), eras.era(&message)) {
-                put(format!("{era:?} {method}").to_lowercase());
+                put(format!("{} {method}", format!("{era:?}").to_lowercase()));
             }
             if let Some(code) = message["error"]["code"].as_i64() {
                 put(format!("code {code}"));
@@ -103,7 +106,9 @@ fn covers(transcript: &Transcript, file: &Value) -> BTreeSet<String> {
                     put(format!("{name} {}", value.as_str().unwrap()));
                 }
                 "error" if value.is_string() => put(format!("failed {}", value.as_str().unwrap())),
-                "answer" | "stream" if value.is_object() => put(format!("status {}", value["status"].as_u64().unwrap_or(200))),
+                "answer" | "stream" if value.is_object() => {
+                    put(format!("status {}", value["status"].as_u64().unwrap_or(200)))
+                }
                 "ask" => put(format!("method {}", value["method"].as_str().unwrap_or("POST"))),
                 "fetch" => put(format!("method {}", value["method"].as_str().unwrap())),
                 "reply" if transcript.role == Side::Server => {
@@ -128,12 +133,12 @@ fn covered() -> Covered {
 }
 
 /// Methods that a transport does not carry in an era, and why.
-const ABSENT: &[(&str, &str, &str)] = &[
-    ("http modern", "notifications/cancelled", "a request is cancelled by closing its exchange"),
-];
+const ABSENT: &[(&str, &str, &str)] =
+    &[("http modern", "notifications/cancelled", "a request is cancelled by closing its exchange")];
 
 const PLACES: [&str; 4] = ["server stdio", "server http", "client stdio", "client http"];
-const REMARKS: &[&str] = &["deprecated", "ignored", "invalid_frame", "limit", "muted", "output", "refused", "request_state"];
+const REMARKS: &[&str] =
+    &["deprecated", "ignored", "invalid_frame", "limit", "muted", "output", "refused", "request_state"];
 
 /// Words that must be covered at each of some places.
 const WANTED: &[(&[&str], &str, &str)] = &[
@@ -198,11 +203,7 @@ const WANTED: &[(&[&str], &str, &str)] = &[
         "fetch|abort|unauthorized|renewed|stream|event|comment|finished|in|fail|authorize|refuse_authorization|\
          set_authorization|status|www_authenticate|why|with",
     ),
-    (
-        &["client http"],
-        "option",
-        "headers|authorization|ask_authorization|get_stream|deprecated_sse",
-    ),
+    (&["client http"], "option", "headers|authorization|ask_authorization|get_stream|deprecated_sse"),
 ];
 
 fn wanted() -> BTreeSet<String> {
@@ -251,9 +252,8 @@ fn the_vectors_cover_everything_that_they_did() {
 #[test]
 fn there_are_many_of_every_kind() {
     let vectors = all();
-    let count = |role, transport| {
-        vectors.iter().filter(|vector| vector.role == role && vector.transport == transport).count()
-    };
+    let count =
+        |role, transport| vectors.iter().filter(|vector| vector.role == role && vector.transport == transport).count();
     let http = (count(Side::Server, Carrier::Http), count(Side::Client, Carrier::Http));
     let stdio = (count(Side::Server, Carrier::Stdio), count(Side::Client, Carrier::Stdio));
     assert!(vectors.len() >= 380, "only {} vectors", vectors.len());

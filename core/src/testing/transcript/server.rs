@@ -64,13 +64,7 @@ pub(super) trait Serves: Role<Memory = Memory<Self::Place>, Event = (Self::Place
 
     fn progress(&mut self, now: Now, place: Self::Place, slot: SlotId, progress: &Progress) -> Result<Sent, Error>;
 
-    fn log(
-        &mut self,
-        now: Now,
-        place: Self::Place,
-        slot: Option<SlotId>,
-        message: &LogMessage,
-    ) -> Result<Sent, Error>;
+    fn log(&mut self, now: Now, place: Self::Place, slot: Option<SlotId>, message: &LogMessage) -> Result<Sent, Error>;
 
     fn notify(&mut self, now: Now, place: Self::Place, method: &str, params: Option<&Json>) -> Result<(), Error>;
 
@@ -86,13 +80,8 @@ pub(super) trait Serves: Role<Memory = Memory<Self::Place>, Event = (Self::Place
         timeout: Option<Duration>,
     ) -> Result<CallId, Error>;
 
-    fn cancel_request(
-        &mut self,
-        now: Now,
-        place: Self::Place,
-        call: CallId,
-        reason: Option<&str>,
-    ) -> Result<(), Error>;
+    fn cancel_request(&mut self, now: Now, place: Self::Place, call: CallId, reason: Option<&str>)
+    -> Result<(), Error>;
 }
 
 impl Lines for Server {
@@ -414,7 +403,6 @@ impl<M: Serves> Stage<M> {
 fn done<T>(outcome: Result<T, Error>) -> Result<T, Problem> {
     outcome.map_err(|error| format!("refused: {error}"))
 }
-
 
 fn same(wanted: &Json, got: &str) -> Result<(), Problem> {
     let wanted: String = read(wanted)?;

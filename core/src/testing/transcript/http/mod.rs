@@ -171,11 +171,7 @@ impl<M: Role> Stage<M> {
     }
 
     /// Compares the members that a file names with those of a description.
-    fn compare_members(
-        &mut self,
-        expected: &Json,
-        got: impl Fn(&str, &Json) -> Option<String>,
-    ) -> Result<(), Problem> {
+    fn compare_members(&mut self, expected: &Json, got: impl Fn(&str, &Json) -> Option<String>) -> Result<(), Problem> {
         let expected: Extra = read(&self.kept.filled(expected))?;
         for (name, value) in expected.iter() {
             let got = got(name, value).ok_or_else(|| format!("there is no {name:?}"))?;

@@ -309,7 +309,8 @@ impl Stage<Site> {
     /// The body is whole.
     fn whole(&mut self, name: &str) -> Result<(), Problem> {
         let id = self.ask_id(name)?;
-        let (sent, wrong) = self.machine.asks.get_mut(name).map(|ask| std::mem::take(&mut ask.sent)).unwrap_or_default();
+        let (sent, wrong) =
+            self.machine.asks.get_mut(name).map(|ask| std::mem::take(&mut ask.sent)).unwrap_or_default();
         if let Ok(text) = std::str::from_utf8(&sent)
             && !text.is_empty()
         {
@@ -388,13 +389,7 @@ impl Serves for Site {
         self.front.progress(now, place, slot, progress)
     }
 
-    fn log(
-        &mut self,
-        now: Now,
-        place: HttpMachine,
-        slot: Option<SlotId>,
-        message: &LogMessage,
-    ) -> Result<Sent, Error> {
+    fn log(&mut self, now: Now, place: HttpMachine, slot: Option<SlotId>, message: &LogMessage) -> Result<Sent, Error> {
         self.front.log(now, place, slot, message)
     }
 
