@@ -10,6 +10,7 @@
 //! | `peers` | nothing: it installs what the interop tests drive |
 //! | `conformance` | whether the official suite passes, but for what is known |
 //! | `fuzz` | how long each fuzz target ran |
+//! | `vectors` | whether every front says what the conversations of `tests/vectors` say |
 //! | `bench` | nothing: it starts the benchmark package |
 //!
 //! Exit codes: 0 all held, 1 something did not hold, 2 the command line was wrong.
@@ -27,6 +28,7 @@ mod report;
 mod requirements;
 mod source;
 mod test;
+mod vectors;
 mod words;
 mod workspace;
 
@@ -77,6 +79,12 @@ const COMMANDS: &[Command] = &[
         run: conformance::run,
     },
     Command { name: "fuzz", summary: "run the fuzz targets and keep the ledger", help: fuzz::HELP, run: fuzz::run },
+    Command {
+        name: "vectors",
+        summary: "play the conversations of tests/vectors in every front",
+        help: vectors::HELP,
+        run: vectors::run,
+    },
     Command { name: "bench", summary: "run the benchmarks", help: bench::HELP, run: bench::run },
 ];
 

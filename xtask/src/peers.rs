@@ -29,6 +29,9 @@ pub(crate) const CACHE: &str = ".cache";
 /// Tells the interop tests where the peers are.
 pub(crate) const CACHE_VARIABLE: &str = "MCP_INTEROP_CACHE";
 
+/// The interpreter of the environment, below the cache, that the Python binding is installed into for its tests.
+pub(crate) const BUILT_PYTHON: &str = if cfg!(windows) { "built/Scripts/python.exe" } else { "built/bin/python" };
+
 const NODE: &str = "tests/interop/node";
 const PYTHON: &str = "tests/interop/python";
 /// Holds the lock file that an installation was made from.

@@ -23,6 +23,13 @@ impl Kept {
         self.0.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("\"$use:{name}\""), value))
     }
 
+    /// A name that a value uses and nothing is kept as.
+    pub(super) fn unknown(&self, value: &Json) -> Option<String> {
+        let text = self.fill(value.get());
+        let (_, rest) = text.split_once("\"$use:")?;
+        Some(rest.split('"').next().unwrap_or_default().to_owned())
+    }
+
     /// Keeps a value.
     pub(super) fn keep(&mut self, name: &str, value: String) {
         self.0.insert(name.to_owned(), value);

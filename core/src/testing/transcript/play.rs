@@ -116,6 +116,12 @@ impl<M: Role> Stage<M> {
     }
 
     fn step(&mut self, step: &Step, rest: &[Step]) -> Result<(), Problem> {
+        // Whatever the last step brought about is said before the next one.
+        self.drain()?;
+        let mut values = step.more.values().chain([&step.value]);
+        if let Some(name) = values.find_map(|value| self.kept.unknown(value)) {
+            return Err(format!("nothing is kept as {name:?}"));
+        }
         match &*step.verb {
             "close" => {
                 self.machine.close(self.now);

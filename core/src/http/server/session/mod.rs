@@ -186,7 +186,7 @@ impl Session {
         self.last_exchange += 1;
         let exchange = ExchangeId(self.last_exchange);
         let refusal = if self.core.is_closed() {
-            Some(Response::refused_head(404, "the session has ended"))
+            Some(streams::session_over())
         } else if self.exchanges.len() >= self.core.definition().limits().session_streams {
             let bound = self.core.definition().limits().session_streams;
             Some(Response::refused(503, None, &Error::limit(Bound::SessionStreams, bound).to_object()))

@@ -158,7 +158,9 @@ impl Session {
     pub(super) fn ended(&mut self, origin: u64) {
         let outlet = self.streams.get_mut(&origin).and_then(|stream| stream.outlet.as_mut());
         if let Some(outlet) = outlet.filter(|outlet| outlet.is_waiting()) {
-            outlet.respond(&mut self.out, Response::accepted());
+            // What the end of the session cuts off was not taken: its client shall open another.
+            let closed = self.core.is_closed();
+            outlet.respond(&mut self.out, if closed { session_over() } else { Response::accepted() });
         }
         self.complete(origin);
     }
@@ -269,7 +271,7 @@ impl Session {
         for stream in self.streams.values_mut().chain([&mut self.standing]) {
             if let Some(mut outlet) = stream.outlet.take() {
                 if outlet.is_waiting() {
-                    outlet.respond(&mut self.out, Response::refused_head(404, "the session has ended"));
+                    outlet.respond(&mut self.out, session_over());
                 }
                 outlet.finish(&mut self.out);
             }
@@ -278,4 +280,10 @@ impl Session {
         self.exchanges.clear();
         self.out.push(Action::Closed(closed));
     }
+}
+
+/// The answer to a request that a session leaves behind.
+#[cold]
+pub(super) fn session_over() -> Response {
+    Response::refused_head(404, "the session has ended")
 }
