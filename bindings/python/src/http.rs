@@ -49,13 +49,14 @@ impl Service {
     #[pyo3(signature = (definition, options=None, *, hosts=None, origins=None, owner=None, any_thread=false))]
     fn new(
         definition: &Definition,
-        given: &Bound<'_, PyAny>,
+        options: Any<'_, '_>,
         hosts: Option<Object>,
         origins: Option<Object>,
         owner: Option<Object>,
         any_thread: bool,
     ) -> PyResult<Self> {
-        let mut options = settings::options(&json_or(options, Json::EMPTY_OBJECT)?).map_err(|failure| raised(&failure))?;
+        let mut options =
+            settings::options(&json_or(options, Json::EMPTY_OBJECT)?).map_err(|failure| raised(&failure))?;
         if let Some(welcome) = hosts {
             options = options.hosts(http::Allow::when(move |host| asked(&welcome, |py| tuple(py, (host,)))));
         }
