@@ -49,7 +49,7 @@ impl Service {
     #[pyo3(signature = (definition, options=None, *, hosts=None, origins=None, owner=None, any_thread=false))]
     fn new(
         definition: &Definition,
-        given: &Bound<'_, PyAny>,
+        options: Any<'_, '_>,
         hosts: Option<Object>,
         origins: Option<Object>,
         owner: Option<Object>,

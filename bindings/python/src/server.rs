@@ -67,9 +67,9 @@ pub(crate) struct Reply(CoreReply);
 #[pymethods]
 impl Reply {
     /// A reply by kind, of a native value or raw bytes.
-    #[staticmethod]
+    #[new]
     #[pyo3(signature = (kind, value=None))]
-    fn make(kind: &str, value: Any<'_, '_>) -> PyResult<Self> {
+    fn new(kind: &str, value: Any<'_, '_>) -> PyResult<Self> {
         reply::reply(kind, &json_or(value, Json::NULL)?).map(Self).map_err(|failure| raised(&failure))
     }
 
