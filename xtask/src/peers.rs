@@ -105,8 +105,8 @@ pub(crate) fn install_packages(
         return Ok(home);
     }
     require(workspace, &NPM)?;
-    let npm = Run::new(workspace, "npm").args(["ci", "--no-audit", "--no-fund"]);
-    npm.args(options).args(["--prefix"]).args([&home]).go()?;
+    let npm = || Run::new(workspace, "npm").args(["ci", "--no-audit", "--no-fund"]).args(options);
+    twice(|| npm().args(["--prefix"]).args([&home]).go())?;
     stamp(&home, &lock)?;
     Ok(home)
 }
@@ -122,11 +122,14 @@ fn install_python(workspace: &Workspace) -> Result<(), Error> {
     }
     require(workspace, &VENV)?;
     Run::new(workspace, "python3").args(["-m", "venv", "--clear"]).args([&home]).go()?;
-    Run::new(workspace, &python)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
-        .args([workspace.path(PYTHON).join("requirements.txt")])
-        .go()?;
+    let pip = || Run::new(workspace, &python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    twice(|| pip().args(["--requirement"]).args([workspace.path(PYTHON).join("requirements.txt")]).go())?;
     stamp(&home, &requirements)
+}
+
+/// A registry that did not answer may answer the second time.
+fn twice(install: impl Fn() -> Result<(), Error>) -> Result<(), Error> {
+    install().or_else(|_| install())
 }
 
 /// Fails, with the way out, when a tool is not there and cannot be brought.
