@@ -33,6 +33,7 @@ impl Room {
         Self(Arc::new(Shared { runtime, signal, open, most, fewer }))
     }
 
+    #[cfg(feature = "http")]
     pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {
         &self.0.runtime
     }
@@ -86,6 +87,7 @@ impl Room {
     }
 
     /// Waits until none is open.
+    #[cfg(feature = "http")]
     pub(crate) async fn empty(&self) {
         std::future::poll_fn(|cx| {
             self.0.fewer.register(cx.waker());

@@ -60,6 +60,15 @@ pub use self::unix::Stream;
 #[derive(Debug)]
 pub enum Stream {}
 
+/// What a runtime makes of a stream that there is not.
+///
+/// # Errors
+/// Never: it cannot be called.
+#[cfg(not(unix))]
+pub fn never<T>(stream: Stream) -> io::Result<T> {
+    match stream {}
+}
+
 /// A blocking reader, read by a thread.
 struct Threaded {
     chunks: Receiver<io::Result<Bytes>>,

@@ -3,7 +3,7 @@
 //! | command | decides |
 //! |---|---|
 //! | `test` | whether everything in the tree holds, in every language |
-//! | `purity` | whether the core stays free of clocks, randomness, locks and IO |
+//! | `purity` | whether the core stays free of clocks, randomness, locks and IO, and async-std of tokio |
 //! | `words` | whether fronts are thin and know no protocol words |
 //! | `requirements` | which rows of the specification are proved, by which tests |
 //! | `licences` | whether every dependency may be used and comes from the registry |
