@@ -160,7 +160,7 @@ fn route(service: &Service, now: Now, seed: Seed, kept: Kept, message: Message) 
             stateless(service, now, seed, kept, message)
         }
         (Leads::Legacy, message) => {
-            Routed::Session(Box::new(Request { kind: RequestKind::Posted(Box::new(message), seed), kept }))
+            Routed::Session(Box::new(Request { kind: RequestKind::Posted(message, seed), kept }))
         }
     }
 }
