@@ -9,7 +9,7 @@ use super::play::{Problem, read};
 use crate::error::ErrorObject;
 use crate::json::Json;
 use crate::model::Extra;
-use crate::server::{Call, Event, InputRequired, Invocation, List, ListPage, Reference, Reply};
+use crate::server::{Call, Event, InputRequired, Invocation, ListPage, Reference, Reply};
 
 /// Something that has changed.
 pub(super) fn event(json: &Json) -> Result<Event, Problem> {
