@@ -90,11 +90,7 @@ impl Connections {
     #[must_use]
     pub fn new(runtime: Arc<dyn Runtime>, bounds: Bounds) -> Self {
         let mut builder = http1::Builder::new();
-        builder
-            .timer(Timers(Arc::clone(&runtime)))
-            .header_read_timeout(bounds.head_time)
-            .max_headers(bounds.headers)
-            .max_header_size(bounds.head_bytes);
+        builder.header_read_timeout(bounds.head_time).max_headers(bounds.headers).max_header_size(bounds.head_bytes);
         let shared =
             Shared { runtime, bounds, signal: Arc::default(), open: AtomicUsize::new(0), fewer: AtomicWaker::new() };
         Self { shared: Arc::new(shared), builder }
@@ -164,7 +160,9 @@ impl Connections {
         let shared = &self.shared;
         let stream = Impatient::new(stream, Arc::clone(&shared.runtime), shared.bounds.write_time);
         let called = Arc::new(AtomicBool::new(false));
-        let inner = self.builder.serve_connection(stream, Called { service, called: Arc::clone(&called) });
+        let mut builder = self.builder.clone();
+        builder.timer(Timers::new(Arc::clone(&shared.runtime)));
+        let inner = builder.serve_connection(stream, Called { service, called: Arc::clone(&called) });
         shared.open.fetch_add(1, Ordering::AcqRel);
         let place = Place(Arc::clone(shared));
         let connection = Connection { inner, watch: shared.signal.watch(), called, finishing: false, _place: place };
