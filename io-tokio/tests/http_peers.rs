@@ -73,6 +73,21 @@ async fn a_connection_that_is_idle_is_closed() {
     assert!(begun.elapsed() >= Duration::from_secs(29), "{:?}", begun.elapsed());
 }
 
+/// The timer of a connection is kept from request to request; what it measures is not.
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_head_begins_with_the_last_answer() {
+    let running = start(&server()).await;
+    let mut idle = running.open().await;
+    for id in 1..=3 {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        idle.modern(id, "tools/list", json!({})).await;
+        assert_eq!(idle.answer().await.head.status, 200);
+    }
+    let begun = tokio::time::Instant::now();
+    assert!(idle.ends().await);
+    assert!((29..=31).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_come_is_answered_and_its_connection_closed() {
     let running = start(&server()).await;

@@ -79,11 +79,7 @@ impl Connections {
     #[must_use]
     pub fn new(runtime: Arc<dyn Runtime>, bounds: Bounds) -> Self {
         let mut builder = http1::Builder::new();
-        builder
-            .timer(Timers(Arc::clone(&runtime)))
-            .header_read_timeout(bounds.head_time)
-            .max_headers(bounds.headers)
-            .max_header_size(bounds.head_bytes);
+        builder.header_read_timeout(bounds.head_time).max_headers(bounds.headers).max_header_size(bounds.head_bytes);
         Self { room: Room::new(runtime, bounds.connections), bounds, builder }
     }
 
@@ -128,7 +124,9 @@ impl Connections {
         let runtime = self.room.runtime();
         let stream = Impatient::new(stream, Arc::clone(runtime), self.bounds.write_time);
         let called = Arc::new(AtomicBool::new(false));
-        let inner = self.builder.serve_connection(stream, Called { service, called: Arc::clone(&called) });
+        let mut builder = self.builder.clone();
+        builder.timer(Timers::new(Arc::clone(runtime)));
+        let inner = builder.serve_connection(stream, Called { service, called: Arc::clone(&called) });
         let (watch, place) = (self.room.signal().watch(), self.room.enter());
         runtime.spawn(Box::pin(Connection { inner, watch, called, finishing: false, _place: place }));
     }

@@ -3,14 +3,15 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use futures_io::{AsyncRead, AsyncWrite};
-use hyper::rt::{Read, ReadBufCursor, Sleep, Write};
+use hyper::rt::{Read, ReadBufCursor, Sleep, Timer, Write};
 
 use crate::runtime::{BoxFuture, Runtime};
+use crate::sync::lock;
 
 /// The most that is read at once: what hyper reads into by default.
 const CHUNK: usize = 8 << 10;
@@ -107,29 +108,67 @@ impl<S: Write + Unpin> Write for Impatient<S> {
     }
 }
 
-/// The timers of a runtime, for hyper.
+/// The timers of one connection, for hyper, by the clock of the runtime.
+///
+/// hyper awaits one head at a time, makes a sleep for each, and drops it when the head has come. The runtime's sleep
+/// under them is kept: it ends too early for those that follow, and is only then replaced. So a connection that is busy
+/// sets one timer in the time that a head may take, and not one with every request.
 #[derive(Clone)]
-pub(crate) struct Timers(pub(crate) Arc<dyn Runtime>);
+pub(crate) struct Timers(Arc<Kept>);
 
-/// hyper wants sleeps that threads may share; nobody does.
-struct Sleeping(Mutex<BoxFuture<'static, ()>>);
+struct Kept {
+    runtime: Arc<dyn Runtime>,
+    /// What hyper calls the beginning of the runtime's clock.
+    epoch: Instant,
+    sleep: Mutex<Option<(Instant, BoxFuture<'static, ()>)>>,
+}
+
+impl Timers {
+    pub(crate) fn new(runtime: Arc<dyn Runtime>) -> Self {
+        Self(Arc::new(Kept { runtime, epoch: Instant::now(), sleep: Mutex::default() }))
+    }
+}
+
+/// One of hyper's sleeps.
+struct Sleeping {
+    timers: Timers,
+    deadline: Instant,
+}
 
 impl Future for Sleeping {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.get_mut().0.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().poll(cx)
+        let Self { timers, deadline } = &*self;
+        let mut sleep = lock(&timers.0.sleep);
+        loop {
+            let kept = sleep.take().filter(|(end, _)| end <= deadline);
+            let (end, waiting) = sleep.insert(kept.unwrap_or_else(|| {
+                let time = deadline.saturating_duration_since(timers.now());
+                (*deadline, timers.0.runtime.sleep(time))
+            }));
+            ready!(waiting.as_mut().poll(cx));
+            let over = end == deadline;
+            *sleep = None;
+            if over {
+                return Poll::Ready(());
+            }
+        }
     }
 }
 
 impl Sleep for Sleeping {}
 
-impl hyper::rt::Timer for Timers {
+impl Timer for Timers {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
-        Box::pin(Sleeping(Mutex::new(self.0.sleep(duration))))
+        self.sleep_until(self.now() + duration)
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        self.sleep(deadline.saturating_duration_since(Instant::now()))
+        Box::pin(Sleeping { timers: self.clone(), deadline })
+    }
+
+    fn now(&self) -> Instant {
+        self.0.epoch + Duration::from_nanos(self.0.runtime.now().mono.as_nanos())
     }
 }

@@ -189,27 +189,36 @@ impl Link {
     }
 }
 
-/// What the driver takes in one go.
-pub(super) struct Batch {
-    pub(super) catalogue: Arc<Catalogue>,
-    pub(super) deeds: Vec<Deed>,
-}
-
 impl State {
-    /// Moves queued deeds to `batch`, at most `most`. All of them belong to one catalogue.
-    pub(super) fn take(&mut self, batch: &mut Batch, most: usize) {
-        if let Some((catalogue, deed)) = self.backlog.pop_front() {
-            batch.catalogue = catalogue;
-            batch.deeds.push(deed);
-            return;
+    /// Gives the machine what handlers have answered.
+    pub(super) fn answer(&mut self, now: Now, answers: impl IntoIterator<Item = (ReplySlot, Reply)>) {
+        for (slot, reply) in answers {
+            // A machine that has failed takes no answers.
+            let _ = self.machine.reply(now, slot, reply);
         }
-        if !Arc::ptr_eq(&batch.catalogue, &self.catalogue) {
-            batch.catalogue = Arc::clone(&self.catalogue);
+    }
+
+    /// The next deed. `catalogue` becomes that which it belongs to.
+    pub(super) fn next(&mut self, catalogue: &mut Arc<Catalogue>) -> Option<Deed> {
+        if let Some((old, deed)) = self.backlog.pop_front() {
+            *catalogue = old;
+            return Some(deed);
         }
-        while batch.deeds.len() < most
+        if !Arc::ptr_eq(catalogue, &self.catalogue) {
+            *catalogue = Arc::clone(&self.catalogue);
+        }
+        self.machine.poll_deed()
+    }
+
+    /// Moves queued deeds to `deeds`, until there are `most`. All of them belong to one catalogue.
+    pub(super) fn take(&mut self, catalogue: &mut Arc<Catalogue>, deeds: &mut Vec<Deed>, most: usize) {
+        let alone = !self.backlog.is_empty();
+        deeds.extend(self.next(catalogue));
+        while !alone
+            && deeds.len() < most
             && let Some(deed) = self.machine.poll_deed()
         {
-            batch.deeds.push(deed);
+            deeds.push(deed);
         }
     }
 }

@@ -71,13 +71,13 @@ impl Run {
     }
 
     /// Polls with a waker that does nothing but count. Whoever is not ready must be polled again at once, by a task.
-    pub(super) fn poll_inline(&mut self, probe: &mut Probe) -> Poll<Ending> {
+    pub(super) fn poll_inline(&mut self) -> Poll<Ending> {
+        let probe = Probe::silent();
         if let Poll::Ready(ending) = self.poll_handler(&probe.waker) {
+            probe.give_back();
             return Poll::Ready(ending);
         }
-        let settled = self.context.cell().has_questions() && !probe.woken() && self.others(probe) == 0;
-        // What keeps the old waker does so for good.
-        *probe = Probe::silent();
+        let settled = self.context.cell().has_questions() && !probe.woken() && self.others(&probe) == 0;
         if settled { Poll::Ready(self.ask()) } else { Poll::Pending }
     }
 
@@ -193,9 +193,13 @@ impl Future for Task {
 }
 
 /// A waker whose clones can be counted.
-pub(super) struct Probe {
+struct Probe {
     count: Arc<Count>,
     waker: Waker,
+}
+
+thread_local! {
+    static SILENT: std::cell::Cell<Option<Probe>> = const { std::cell::Cell::new(None) };
 }
 
 struct Count {
@@ -208,9 +212,17 @@ impl Probe {
         Self::with(Some(inner))
     }
 
-    /// Wakes nobody: for a first poll that is followed by another one.
-    pub(super) fn silent() -> Self {
-        Self::with(None)
+    /// Wakes nobody: for a first poll that is followed by another one. Most handlers never look at it, so that one
+    /// serves many, one after the other.
+    fn silent() -> Self {
+        SILENT.take().unwrap_or_else(|| Self::with(None))
+    }
+
+    /// For the next handler, unless something has kept the waker, which may do so for good.
+    fn give_back(self) {
+        if Arc::strong_count(&self.count) == 2 && !self.woken() {
+            SILENT.set(Some(self));
+        }
     }
 
     fn with(inner: Option<Waker>) -> Self {

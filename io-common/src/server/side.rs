@@ -7,19 +7,21 @@ use mcp_sansio::machine::{Input, Now, TimerKind};
 use mcp_sansio::server::{Action, Closed};
 
 use super::machine::{Deed, Machine};
-use super::worker::Worker;
+use super::worker::{Ready, Worker};
 use crate::driver::{Outbox, Side, Status};
 use crate::trace::Tracer;
 
 pub(super) struct ServerSide {
     worker: Worker,
+    ready: Vec<Ready>,
+    deeds: Vec<Deed>,
     closed: Option<Closed>,
     failed: Option<Error>,
 }
 
 impl ServerSide {
     pub(super) const fn new(worker: Worker) -> Self {
-        Self { worker, closed: None, failed: None }
+        Self { worker, ready: Vec::new(), deeds: Vec::new(), closed: None, failed: None }
     }
 
     /// Uses the machine, which is one for streams here.
@@ -37,7 +39,7 @@ impl ServerSide {
         }
         match action {
             Action::Write(frame) => outbox.push(frame),
-            Action::Invoke(invocation) => self.worker.invoke(*invocation, now),
+            Action::Invoke(invocation) => self.ready.extend(self.worker.invoke(*invocation, now)),
             Action::Cancelled { slot, reason } => self.worker.cancelled(slot, reason),
             Action::Notified(notified) => self.worker.notified(notified),
             Action::Answered { call, outcome } => self.worker.answered(call, outcome),
@@ -82,9 +84,11 @@ impl Side for ServerSide {
 
     fn act(&mut self, now: Now, outbox: &mut Outbox, tracer: Option<&Tracer>) -> bool {
         let mut acted = false;
+        let mut deeds = std::mem::take(&mut self.deeds);
         loop {
-            let mut deeds = self.worker.take(now);
+            self.worker.take(now, &mut self.ready, &mut deeds);
             if deeds.is_empty() {
+                self.deeds = deeds;
                 return acted;
             }
             acted = true;
@@ -95,7 +99,6 @@ impl Side for ServerSide {
                     Deed::Http(_) => {}
                 }
             }
-            self.worker.give_back(deeds);
         }
     }
 

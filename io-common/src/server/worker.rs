@@ -19,9 +19,9 @@ use super::cell::Cancelled;
 use super::connection::Connection;
 use super::context::Context;
 use super::error::HandlerError;
-use super::link::{Batch, Link, SlotGuard, settle};
+use super::link::{Link, SlotGuard, settle};
 use super::machine::Deed;
-use super::replay::{Probe, Run, Task, panic_text};
+use super::replay::{Run, Task, panic_text};
 use crate::report::Report;
 
 /// The most deeds that are taken in one go.
@@ -33,75 +33,76 @@ const MAX_NOTIFIED: usize = 1_024;
 
 pub(super) struct Worker {
     pub(super) link: Arc<Link>,
-    batch: Batch,
-    /// Replies of handlers that were ready at once.
-    replies: Vec<(ReplySlot, Reply)>,
-    probe: Probe,
+    /// That of the deeds that were taken last.
+    catalogue: Arc<Catalogue>,
     /// Held by each handler of a notification that is not done yet.
-    notified: Arc<()>,
+    notified: Option<Arc<()>>,
 }
 
+/// The answer of a handler that was ready at once.
+pub(super) type Ready = (ReplySlot, Reply);
+
 impl Worker {
-    pub(super) fn new(link: Arc<Link>, catalogue: Arc<Catalogue>) -> Self {
-        let batch = Batch { catalogue, deeds: Vec::new() };
-        Self { link, batch, replies: Vec::new(), probe: Probe::silent(), notified: Arc::default() }
+    pub(super) const fn new(link: Arc<Link>, catalogue: Arc<Catalogue>) -> Self {
+        Self { link, catalogue, notified: None }
     }
 
-    /// Answers what is ready and takes what is next, under one lock. The vector comes back with
-    /// [`Worker::give_back`].
-    pub(super) fn take(&mut self, now: Now) -> Vec<Deed> {
-        let Self { link, batch, replies, .. } = self;
+    /// Answers what is ready, and takes what is next.
+    #[cfg(feature = "http")]
+    pub(super) fn next(&mut self, now: Now, ready: &mut Option<Ready>) -> Option<Deed> {
+        let Self { link, catalogue, .. } = self;
         link.quietly(|state| {
-            for (slot, reply) in replies.drain(..) {
-                // A machine that has failed takes no answers.
-                let _ = state.machine.reply(now, slot, reply);
-            }
-            state.take(batch, BATCH);
-        });
-        std::mem::take(&mut batch.deeds)
+            state.answer(now, ready.take());
+            state.next(catalogue)
+        })
     }
 
-    pub(super) fn give_back(&mut self, empty: Vec<Deed>) {
-        self.batch.deeds = empty;
+    /// The same for many of each, under one lock.
+    pub(super) fn take(&mut self, now: Now, ready: &mut Vec<Ready>, deeds: &mut Vec<Deed>) {
+        let Self { link, catalogue, .. } = self;
+        link.quietly(|state| {
+            state.answer(now, ready.drain(..));
+            state.take(catalogue, deeds, BATCH);
+        });
     }
 
     /// Runs a handler: to its end if it is ready at once, else on a task of its own.
-    pub(super) fn invoke(&mut self, invocation: Invocation, now: Now) {
+    pub(super) fn invoke(&mut self, invocation: Invocation, now: Now) -> Option<Ready> {
         let Invocation { slot, call, context, .. } = invocation;
         let id = slot.id();
         let shared = &self.link.shared;
         if let (Some(first_time), Some(token)) = (&shared.hooks.first_time, context.state_token())
             && !first_time(&token)
         {
-            return self.replies.push((slot, Reply::StateUsed));
+            return Some((slot, Reply::StateUsed));
         }
         let tool = matches!(call, Call::Tool { .. });
-        let catalogue = Arc::clone(&self.batch.catalogue);
+        let catalogue = Arc::clone(&self.catalogue);
         let cx = Context::new(context, id, tool, Arc::clone(&self.link), Arc::clone(&catalogue), now.mono);
         shared.hooks.begun(&cx);
         let guard = SlotGuard::new(Arc::clone(&self.link), slot);
         let handler_cx = cx.clone();
         let mut run = match Run::start(cx.clone(), move || catalogue.call(call, handler_cx)) {
             Ok(run) => run,
-            Err(ending) => return guard.finish(&cx, ending),
+            Err(ending) => {
+                guard.finish(&cx, ending);
+                return None;
+            }
         };
         if !shared.always_spawn
-            && let Poll::Ready(ending) = run.poll_inline(&mut self.probe)
+            && let Poll::Ready(ending) = run.poll_inline()
         {
             // Without a reply, the guard abandons the request.
-            if let Some(reply) = settle(&cx, ending)
-                && let Some(slot) = guard.into_slot()
-            {
-                self.replies.push((slot, reply));
-            }
-            return;
+            let reply = settle(&cx, ending)?;
+            return guard.into_slot().map(|slot| (slot, reply));
         }
         self.link.add_running(id, cx.inner());
         self.link.runtime.spawn(Box::pin(Task { run, guard: Some(guard) }));
+        None
     }
 
     /// Runs the handler of a notification: nobody waits for an answer, so that failures and panics are reported.
-    pub(super) fn notified(&self, notified: Notified) {
+    pub(super) fn notified(&mut self, notified: Notified) {
         let method: Box<str> = match &notified {
             Notified::Custom { method, .. } => method.clone(),
             Notified::Initialized => Method::Initialized.as_str().into(),
@@ -112,13 +113,13 @@ impl Worker {
         let connection = Connection::new(Arc::clone(&link));
         // A notification has no answer that could tell of a panic, and must not take the connection down either.
         let panicked = |payload| HandlerError::hidden(format!("it panicked: {}", panic_text(payload)));
-        let held = Arc::clone(&self.notified);
+        let held = Arc::clone(self.notified.get_or_insert_default());
         // One is ours, and one is `held`.
         if matches!(notified, Notified::Custom { .. }) && Arc::strong_count(&held) >= MAX_NOTIFIED + 2 {
             let error = "too many notifications are being worked on, and this one is dropped";
             return report_failure(&link, &method, Err(HandlerError::hidden(error)));
         }
-        match catch_unwind(AssertUnwindSafe(|| self.batch.catalogue.notified(notified, connection))) {
+        match catch_unwind(AssertUnwindSafe(|| self.catalogue.notified(notified, connection))) {
             Ok(None) => {}
             Ok(Some(work)) => self.link.runtime.spawn(Box::pin(async move {
                 let _held = held;

@@ -11,15 +11,16 @@ use mcp_sansio::machine::{Now, TimerKind};
 
 use super::super::link::Link;
 use super::super::machine::{Deed, Machine};
-use super::super::worker::Worker;
+use super::super::worker::{Ready, Worker};
 use super::endpoint::{Endpoint, Front};
 use crate::driver::Timer;
 
-/// How often it goes round before it lets others run.
-const ROUNDS: usize = 32;
+/// How much it does before it lets others run.
+const ROUNDS: usize = 256;
 
 pub(super) struct Driving {
     worker: Worker,
+    ready: Option<Ready>,
     endpoint: Arc<Endpoint>,
     timer: Timer,
     response: Option<Response>,
@@ -36,6 +37,7 @@ impl Driving {
         let link = Link::new(Machine::Exchange(exchange), Arc::clone(&front.catalogue), runtime, shared);
         Self {
             worker: Worker::new(link, Arc::clone(&front.catalogue)),
+            ready: None,
             endpoint,
             timer: Timer::default(),
             response: None,
@@ -46,9 +48,10 @@ impl Driving {
         }
     }
 
-    /// Waits for the head of the answer. `None`: there is none, which does not happen.
-    pub(super) fn poll_response(&mut self, cx: &mut Context<'_>) -> Poll<Option<Response>> {
-        self.run(cx, |this| this.response.is_some() || this.finished);
+    /// Waits for the head of the answer. `None`: there is none, which does not happen. `now` saves a look at the clock.
+    pub(super) fn poll_response(&mut self, cx: &mut Context<'_>, now: Option<Now>) -> Poll<Option<Response>> {
+        let now = now.unwrap_or_else(|| self.endpoint.runtime.now());
+        self.run(cx, now, |this| this.response.is_some() || this.finished);
         match self.response.take() {
             None if !self.finished => Poll::Pending,
             response => Poll::Ready(response),
@@ -57,13 +60,13 @@ impl Driving {
 
     /// Waits for the next piece of a stream.
     pub(super) fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let now = self.endpoint.runtime.now();
         let given = std::mem::take(&mut self.given);
         if given > 0 {
             // Whoever asks for more has room for more.
-            let now = self.endpoint.runtime.now();
             self.quietly(|machine| machine.handle(now, Input::Written(given)));
         }
-        self.run(cx, |this| !this.chunks.is_empty() || this.finished);
+        self.run(cx, now, |this| !this.chunks.is_empty() || this.finished);
         match self.chunks.pop_front() {
             Some(chunk) => {
                 self.given = chunk.len();
@@ -82,24 +85,24 @@ impl Driving {
     }
 
     /// Does what is to be done, until `enough`, or until nothing is. Then the waker is registered.
-    fn run(&mut self, cx: &mut Context<'_>, enough: impl Fn(&Self) -> bool) {
-        self.worker.link.register(cx.waker());
+    fn run(&mut self, cx: &mut Context<'_>, mut now: Now, enough: impl Fn(&Self) -> bool) {
+        let mut registered = false;
         for _ in 0..ROUNDS {
             if enough(self) {
                 return;
             }
-            let now = self.endpoint.runtime.now();
-            let mut deeds = self.worker.take(now);
-            if !deeds.is_empty() {
-                for deed in deeds.drain(..) {
-                    if let Deed::Http(action) = deed {
-                        self.act_on(action, now);
-                    }
+            if let Some(deed) = self.worker.next(now, &mut self.ready) {
+                if let Deed::Http(action) = deed {
+                    self.act_on(action, now);
                 }
-                self.worker.give_back(deeds);
                 continue;
             }
-            self.worker.give_back(deeds);
+            if !registered {
+                // Whoever is answered at once has no use for a waker. Others look again: something may have come.
+                self.worker.link.register(cx.waker());
+                registered = true;
+                continue;
+            }
             let due = self.quietly(|machine| machine.poll_timeout()).flatten();
             // Queued actions are done in any case.
             let due = due.filter(|(_, kind)| *kind != TimerKind::Actions).map(|(at, _)| at);
@@ -108,6 +111,7 @@ impl Driving {
             } else if self.timer.poll(&self.endpoint.runtime, now, due, cx).is_pending() {
                 return;
             }
+            now = self.endpoint.runtime.now();
         }
         cx.waker().wake_by_ref();
     }
@@ -117,7 +121,7 @@ impl Driving {
             Action::Respond { response, .. } => self.response = Some(response),
             Action::Chunk { bytes, .. } => self.chunks.push_back(bytes),
             Action::Finish { .. } => self.finished = true,
-            Action::Invoke(invocation) => self.worker.invoke(*invocation, now),
+            Action::Invoke(invocation) => self.ready = self.worker.invoke(*invocation, now),
             Action::Cancelled { slot, reason } => self.worker.cancelled(slot, reason),
             Action::Notified(notified) => self.worker.notified(notified),
             Action::Answered { call, outcome } => self.worker.answered(call, outcome),
@@ -147,7 +151,7 @@ impl Drop for Driving {
         // The client has gone, or the connection is dropped.
         let now = self.endpoint.runtime.now();
         self.quietly(|machine| machine.handle(now, Input::Disconnected));
-        for deed in self.worker.take(now) {
+        while let Some(deed) = self.worker.next(now, &mut self.ready) {
             match deed {
                 Deed::Http(Action::Cancelled { slot, reason }) => self.worker.cancelled(slot, reason),
                 Deed::Http(Action::Diagnostic(diagnostic)) => self.worker.diagnostic(&diagnostic),

@@ -16,7 +16,7 @@ use mcp_sansio::error::Error;
 use mcp_sansio::http::server::{
     Admitted, Endpoint as Registry, ListenKey, NoRoom, Options, Request, Service, SessionKey, Subscription,
 };
-use mcp_sansio::machine::Mono;
+use mcp_sansio::machine::{Mono, Now};
 use mcp_sansio::server::{Event, Sent};
 
 use super::super::catalogue::Catalogue;
@@ -85,8 +85,7 @@ impl Endpoint {
     }
 
     /// Finds the session of a request, or makes one.
-    pub(super) fn admit(self: &Arc<Self>, request: Box<Request>) -> Admitted<Arc<session::Shared>> {
-        let now = self.runtime.now();
+    pub(super) fn admit(self: &Arc<Self>, now: Now, request: Box<Request>) -> Admitted<Arc<session::Shared>> {
         let mut made = None;
         let (admitted, expired) = {
             let State { registry, catalogue } = &mut *lock(&self.state);

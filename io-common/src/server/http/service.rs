@@ -15,6 +15,7 @@ use mcp_sansio::error::Error;
 use mcp_sansio::http::server::{
     Admitted, Body as Content, Exchange, Head, Intake, Judged, Options, Request, Response, Routed,
 };
+use mcp_sansio::machine::Now;
 use tower_service::Service;
 
 use super::super::shared::Shared;
@@ -140,7 +141,10 @@ async fn answer<B: Body>(endpoint: Arc<Endpoint>, request: http::Request<B>) -> 
     let front = endpoint.front();
     match judge(&front, Arc::new(parts)) {
         Judged::Refused(response) => endpoint.whole(response),
-        Judged::Session(request) => admit(endpoint, &front, request).await,
+        Judged::Session(request) => {
+            let now = endpoint.runtime.now();
+            admit(endpoint, &front, request, now).await
+        }
         Judged::Post(intake) => {
             let intake = match read(&endpoint, intake, body).await {
                 Ok(intake) => intake,
@@ -148,10 +152,12 @@ async fn answer<B: Body>(endpoint: Arc<Endpoint>, request: http::Request<B>) -> 
             };
             // The endpoint had randomness when it was made; a thread that gets none serves nobody.
             let Ok(seed) = random::subseed() else { return endpoint.whole(Response::gone()) };
-            match intake.finish(&front.service, endpoint.runtime.now(), seed) {
+            // One look at the clock: what is answered at once is answered at this moment.
+            let now = endpoint.runtime.now();
+            match intake.finish(&front.service, now, seed) {
                 Routed::Answered(response) => endpoint.whole(response),
-                Routed::Exchange(exchange) => drive(endpoint, &front, exchange).await,
-                Routed::Session(request) => admit(endpoint, &front, request).await,
+                Routed::Exchange(exchange) => drive(endpoint, &front, exchange, now).await,
+                Routed::Session(request) => admit(endpoint, &front, request, now).await,
                 // A way of a newer core leads nowhere here.
                 _ => endpoint.whole(Response::gone()),
             }
@@ -202,21 +208,22 @@ async fn read<B: Body>(endpoint: &Endpoint, mut intake: Intake, body: B) -> Resu
     }
 }
 
-async fn drive(endpoint: Arc<Endpoint>, front: &Front, exchange: Box<Exchange>) -> http::Response<HttpBody> {
-    let mut driving = Box::new(Driving::new(Arc::clone(&endpoint), front, exchange));
-    let response = poll_fn(|cx| driving.poll_response(cx)).await;
+async fn drive(endpoint: Arc<Endpoint>, front: &Front, exchange: Box<Exchange>, now: Now) -> http::Response<HttpBody> {
+    let mut now = Some(now);
+    let mut driving = Driving::new(Arc::clone(&endpoint), front, exchange);
+    let response = poll_fn(|cx| driving.poll_response(cx, now.take())).await;
     let response = response.unwrap_or_else(Response::gone);
     endpoint.response(response, |content| match content {
         Content::Whole(bytes) => HttpBody::whole(bytes),
-        Content::Stream => HttpBody::exchange(driving),
+        Content::Stream => HttpBody::exchange(Box::new(driving)),
     })
 }
 
 /// Brings a request to its session.
-async fn admit(endpoint: Arc<Endpoint>, front: &Front, request: Box<Request>) -> http::Response<HttpBody> {
-    let (session, request) = match endpoint.admit(request) {
+async fn admit(endpoint: Arc<Endpoint>, front: &Front, request: Box<Request>, now: Now) -> http::Response<HttpBody> {
+    let (session, request) = match endpoint.admit(now, request) {
         Admitted::Answered(response) => return endpoint.whole(response),
-        Admitted::Exchange(exchange) => return drive(endpoint, front, exchange).await,
+        Admitted::Exchange(exchange) => return drive(endpoint, front, exchange, now).await,
         Admitted::Ended { session, response } => {
             session.close();
             return endpoint.whole(response);
@@ -224,10 +231,9 @@ async fn admit(endpoint: Arc<Endpoint>, front: &Front, request: Box<Request>) ->
         Admitted::Session { session, request, .. } => (session, request),
         _ => return endpoint.whole(Response::gone()),
     };
-    let Some(attached) = Attached::new(Arc::clone(&endpoint), session, request) else {
+    let Some(mut attached) = Attached::new(Arc::clone(&endpoint), session, request, now) else {
         return endpoint.whole(Response::gone());
     };
-    let mut attached = Box::new(attached);
     let response = poll_fn(|cx| attached.poll_response(cx)).await;
     let response = response.unwrap_or_else(Response::gone);
     endpoint.response(response, |content| match content {
@@ -235,7 +241,7 @@ async fn admit(endpoint: Arc<Endpoint>, front: &Front, request: Box<Request>) ->
             attached.finish();
             HttpBody::whole(bytes)
         }
-        Content::Stream => HttpBody::session(attached),
+        Content::Stream => HttpBody::session(Box::new(attached)),
     })
 }
 
@@ -256,10 +262,13 @@ impl Endpoint {
         // The core writes valid heads; what is none of HTTP would be left out.
         let status = StatusCode::from_u16(response.status()).unwrap_or_default();
         let mut headers = HeaderMap::with_capacity(4);
-        for (name, value) in response.headers() {
-            if let Ok(value) = HeaderValue::from_str(value) {
-                headers.append(HeaderName::from_static(name), value);
-            }
+        for (name, value) in response.fixed_headers() {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        if let Some((name, value)) = response.session_header()
+            && let Ok(value) = HeaderValue::from_str(value)
+        {
+            headers.append(HeaderName::from_static(name), value);
         }
         let mut answer = http::Response::new(body(response.into_body()));
         *answer.status_mut() = status;

@@ -9,7 +9,7 @@
 //! Whoever has changed something pumps: the request that came, or the session's task, which is woken by verbs of
 //! handlers and by the clock. So a handler that is ready at once is answered without a change of tasks.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,10 +39,37 @@ pub(in crate::server) struct Shared {
     worker: Mutex<Worker>,
     /// There is something to do for whoever holds the worker.
     again: AtomicBool,
-    mailboxes: Mutex<HashMap<ExchangeId, Mailbox>>,
+    mailboxes: Mutex<Mailboxes>,
     closed: AtomicBool,
     /// When the task looks at the clock next, in nanoseconds.
     armed: AtomicU64,
+}
+
+/// Those of the exchanges that are open, by their numbers, which count up. Mostly there is one.
+#[derive(Default)]
+struct Mailboxes(Vec<(ExchangeId, Mailbox)>);
+
+impl Mailboxes {
+    fn find(&self, exchange: ExchangeId) -> Option<usize> {
+        self.0.binary_search_by_key(&exchange, |(known, _)| *known).ok()
+    }
+
+    fn get_mut(&mut self, exchange: ExchangeId) -> Option<&mut Mailbox> {
+        self.find(exchange).map(|at| &mut self.0[at].1)
+    }
+
+    fn add(&mut self, exchange: ExchangeId) {
+        if self.0.is_empty() {
+            self.0.reserve_exact(1);
+        }
+        self.0.push((exchange, Mailbox::default()));
+    }
+
+    fn remove(&mut self, exchange: ExchangeId) {
+        if let Some(at) = self.find(exchange) {
+            self.0.remove(at);
+        }
+    }
 }
 
 /// What a session has said to one exchange.
@@ -86,12 +113,17 @@ impl Shared {
     pub(super) fn with<T>(&self, verb: impl FnOnce(&mut Session, Now) -> T) -> Option<T> {
         let now = self.link.runtime.now();
         let value = self.quietly(|machine| verb(machine, now));
+        self.settle(now);
+        value
+    }
+
+    /// Does what the machine asks for. Its task is woken for what is due sooner than it knows.
+    fn settle(&self, now: Now) {
         self.pump(now);
         let due = self.due().map_or(u64::MAX, Mono::as_nanos);
         if due < self.armed.load(Ordering::SeqCst) || self.closed.load(Ordering::Acquire) {
             self.link.wake();
         }
-        value
     }
 
     fn due(&self) -> Option<Mono> {
@@ -117,26 +149,21 @@ impl Shared {
     }
 
     fn work(&self, worker: &mut Worker, now: Now) {
-        loop {
-            let mut deeds = worker.take(now);
-            if deeds.is_empty() {
-                return worker.give_back(deeds);
+        let mut ready = None;
+        while let Some(deed) = worker.next(now, &mut ready) {
+            match deed {
+                Deed::Http(Action::Invoke(invocation)) => ready = worker.invoke(*invocation, now),
+                Deed::Http(action) => self.act_on(action, worker),
+                Deed::Stream(_) => {}
             }
-            for deed in deeds.drain(..) {
-                if let Deed::Http(action) = deed {
-                    self.act_on(action, worker, now);
-                }
-            }
-            worker.give_back(deeds);
         }
     }
 
-    fn act_on(&self, action: Action, worker: &mut Worker, now: Now) {
+    fn act_on(&self, action: Action, worker: &mut Worker) {
         match action {
             Action::Respond { exchange, response } => self.post(exchange, |mailbox| mailbox.response = Some(response)),
             Action::Chunk { exchange, bytes } => self.post(exchange, |mailbox| mailbox.chunks.push_back(bytes)),
             Action::Finish { exchange } => self.post(exchange, |mailbox| mailbox.finished = true),
-            Action::Invoke(invocation) => worker.invoke(*invocation, now),
             Action::Cancelled { slot, reason } => worker.cancelled(slot, reason),
             Action::Notified(notified) => worker.notified(notified),
             Action::Answered { call, outcome } => worker.answered(call, outcome),
@@ -150,7 +177,7 @@ impl Shared {
 
     /// Puts something into a mailbox; if it is not there any more, nobody waits.
     fn post(&self, exchange: ExchangeId, change: impl FnOnce(&mut Mailbox)) {
-        let waker = lock(&self.mailboxes).get_mut(&exchange).and_then(|mailbox| {
+        let waker = lock(&self.mailboxes).get_mut(exchange).and_then(|mailbox| {
             change(mailbox);
             mailbox.waker.take()
         });
@@ -163,8 +190,9 @@ impl Shared {
     fn end(&self) {
         self.closed.store(true, Ordering::Release);
         let wakers: Vec<Waker> = lock(&self.mailboxes)
-            .values_mut()
-            .filter_map(|mailbox| {
+            .0
+            .iter_mut()
+            .filter_map(|(_, mailbox)| {
                 mailbox.finished = true;
                 mailbox.waker.take()
             })
@@ -237,22 +265,21 @@ pub(super) struct Attached {
 
 impl Attached {
     /// Gives a request to its session.
-    pub(super) fn new(endpoint: Arc<Endpoint>, session: Arc<Shared>, request: Box<Request>) -> Option<Self> {
+    pub(super) fn new(endpoint: Arc<Endpoint>, session: Arc<Shared>, request: Box<Request>, now: Now) -> Option<Self> {
         let exchange = {
             // Nothing is posted before the mailbox is there.
             let mut mailboxes = lock(&session.mailboxes);
-            let now = session.link.runtime.now();
             let exchange = session.quietly(|machine| machine.accept(now, request))?;
-            mailboxes.insert(exchange, Mailbox::default());
+            mailboxes.add(exchange);
             exchange
         };
-        session.with(|_, _| ());
+        session.settle(now);
         Some(Self { session, endpoint, exchange, given: 0, over: false })
     }
 
     fn poll_mailbox<T>(&self, cx: &Context<'_>, take: impl FnOnce(&mut Mailbox) -> Poll<T>) -> Poll<Option<T>> {
         let mut mailboxes = lock(&self.session.mailboxes);
-        let Some(mailbox) = mailboxes.get_mut(&self.exchange) else { return Poll::Ready(None) };
+        let Some(mailbox) = mailboxes.get_mut(self.exchange) else { return Poll::Ready(None) };
         match take(mailbox) {
             Poll::Ready(taken) => Poll::Ready(Some(taken)),
             Poll::Pending if mailbox.finished => Poll::Ready(None),
@@ -294,7 +321,7 @@ impl Attached {
 impl Drop for Attached {
     fn drop(&mut self) {
         let exchange = self.exchange;
-        lock(&self.session.mailboxes).remove(&exchange);
+        lock(&self.session.mailboxes).remove(exchange);
         if !self.over {
             self.session.with(|machine, now| machine.handle(now, exchange, Input::Disconnected));
         }
