@@ -67,11 +67,11 @@ async fn meet(runtime: Arc<dyn Runtime>) -> Result<(), Box<dyn std::error::Error
     let stream = TcpStream::connect(address).await?;
     let client = Client::builder("guest", "1.0.0");
     let client = client.connect_over(Arc::clone(&runtime), stream.clone(), stream, nothing()).await?;
-    println!("{}", client.call_tool("greet", json!({})).await?.joined_text());
+    eprintln!("{}", client.call_tool("greet", json!({})).await?.joined_text());
 
     // The same with a task of async-std behind the client.
     let client = connect_stream(Client::builder("guest", "1.0.0"), TcpStream::connect(address).await?).await?;
-    println!("{}", client.call_tool("greet", json!({})).await?.joined_text());
+    eprintln!("{}", client.call_tool("greet", json!({})).await?.joined_text());
     Ok(())
 }
 

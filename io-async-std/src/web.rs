@@ -1,7 +1,6 @@
 //! Streamable HTTP on sockets of async-std: the listener of a server, the connections of a client.
 
 use std::fmt;
-use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -62,18 +61,16 @@ where
     A: ToSocketAddrs + Send,
     A::Iter: Send,
 {
-    fn bind(address: A) -> impl Future<Output = io::Result<Self>> + Send {
-        async move {
-            let listener = TcpListener::bind(address).await?;
-            let address = listener.local_addr()?;
-            let accept = accepting(listener, |listener| async move {
-                let (stream, _) = listener.accept().await?;
-                // Messages are whole: holding them back gains nothing. A socket that has gone is found out soon.
-                let _ = stream.set_nodelay(true);
-                Ok(stream)
-            });
-            Ok(Self { address, accept: Box::new(accept) })
-        }
+    async fn bind(address: A) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let accept = accepting(listener, |listener| async move {
+            let (stream, _) = listener.accept().await?;
+            // Messages are whole: holding them back gains nothing. A socket that has gone is found out soon.
+            let _ = stream.set_nodelay(true);
+            Ok(stream)
+        });
+        Ok(Self { address, accept: Box::new(accept) })
     }
 }
 

@@ -18,7 +18,6 @@ use crate::sync::lock;
 pub(crate) enum Stage {
     Running,
     /// Finish what has begun, begin nothing.
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP ends gently"))]
     Finishing,
     /// Drop everything.
     Stopped,

@@ -1,6 +1,5 @@
 //! Streamable HTTP on sockets of tokio: the listener of a server, the connections of a client.
 
-use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
@@ -55,8 +54,8 @@ impl Listener for Listening {
 }
 
 impl<A: ToSocketAddrs + Send> Bind<A> for Listening {
-    fn bind(address: A) -> impl Future<Output = io::Result<Self>> + Send {
-        async move { TcpListener::bind(address).await.map(Self) }
+    async fn bind(address: A) -> io::Result<Self> {
+        TcpListener::bind(address).await.map(Self)
     }
 }
 
