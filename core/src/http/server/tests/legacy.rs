@@ -412,7 +412,7 @@ fn deleting_ends_everything() {
     let answer = rig.delete(Some(&id));
     assert_eq!(rig.status(answer), 204);
     assert!(rig.answers[listening].done && rig.answers[waiting].done);
-    assert_eq!(rig.status(waiting), 202, "cancelled");
+    assert_eq!(rig.status(waiting), 404, "it went with its session");
     assert_eq!(rig.cancelled.len(), 1);
     rig.reply(who, invocation.slot, text("late"));
 }
