@@ -30,6 +30,7 @@ fn place(transcript: &Transcript) -> String {
 struct Eras {
     modern: bool,
     legacy: bool,
+    role: Side,
 }
 
 impl Eras {
@@ -40,7 +41,7 @@ impl Eras {
         let stateless = transcript.http.get().contains("stateless");
         let legacy =
             stateless || transcript.session.is_some() || requests().any(|message| message["method"] == "initialize");
-        Self { modern, legacy }
+        Self { modern, legacy, role: transcript.role }
     }
 
     fn era(&self, message: &Value) -> Option<Era> {
@@ -49,7 +50,9 @@ impl Eras {
             _ if claims(message) || in_stream => Some(Era::Modern),
             (true, false) => Some(Era::Modern),
             (false, _) => Some(Era::Legacy),
-            // A request without an envelope is legacy, a notification may be either.
+            // A request without an envelope is legacy. A notification may be either, but for a client, which has probed
+            // and gone back.
+            (true, true) if self.role == Side::Client => Some(Era::Legacy),
             (true, true) => message.get("id").map(|_| Era::Legacy),
         }
     }

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::client::{CallOptions, Client, Config, Request};
+use crate::http::client::{Endpoint, HttpClient};
+use crate::http::server::Options;
 use crate::json::Json;
 use crate::machine::{Input, Mono};
 use crate::model::{CallToolResult, Implementation, Tool};

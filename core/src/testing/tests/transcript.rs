@@ -149,3 +149,100 @@ fn bytes_can_be_given_in_hexadecimal() {
     )
     .unwrap();
 }
+
+fn http(role: &str, steps: Value) -> Transcript {
+    let file = json!({"name": "t", "about": "a", "role": role, "transport": "http", "fixture": "f", "steps": steps});
+    Transcript::read(&file.to_string()).unwrap()
+}
+
+fn play_http(steps: Value) -> Result<Vec<Frame>, Mismatch> {
+    let transcript = http("server", steps);
+    let play = |feed| transcript.play_http_server(definition(), Options::default(), feed);
+    let outcomes: Vec<_> = Feed::ALL.into_iter().map(play).collect();
+    assert!(outcomes.windows(2).all(|pair| pair[0] == pair[1]), "{outcomes:?}");
+    outcomes.into_iter().next().unwrap()
+}
+
+fn asked(name: &str) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {},
+        "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+            "progressToken": "t"}}});
+    let headers = json!({"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "echo"});
+    json!({"ask": {"headers": headers, "body": body}, "as": name})
+}
+
+#[test]
+fn exchanges_are_played_by_their_names() {
+    let frames = play_http(json!([
+        asked("a"),
+        {"invoke": {"call": "tool"}, "on": "a", "as": "i"},
+        asked("b"),
+        {"invoke": {}, "on": "b", "reply": {"tool": {"content": []}}},
+        {"answer": {"status": 200, "headers": {"content-type": "application/json"}, "body": "$any"}, "of": "b"},
+        {"report": {"progress": 1}, "of": "i", "sent": "yes"},
+        {"stream": {"status": 200, "headers": {"$more": true, "content-type": "text/event-stream"}}, "of": "a"},
+        {"event": {"data": {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "t", "progress": 1}}}, "of": "a"},
+        {"advance_ms": 15000},
+        {"comment": "a"},
+        {"disconnect": "a"},
+        {"cancelled": "i"},
+        {"abandon": "i"},
+        {"idle": true},
+        {"ask": {"method": "PUT"}, "as": "a", "open": true},
+        {"answer": {"status": 405, "body": {"jsonrpc": "2.0", "error": {"code": -32600}}}, "of": "a"}
+    ]))
+    .unwrap();
+    assert_eq!(frames.iter().filter(|frame| frame.from == Side::Client).count(), 2);
+}
+
+#[test]
+fn deviations_over_http_are_found() {
+    let put = json!({"ask": {"method": "PUT"}, "as": "a"});
+    let cases = [
+        (json!([put]), 2, "said more"),
+        (json!([put, {"answer": {"status": 200}, "of": "a"}]), 2, "status"),
+        (json!([put, {"answer": {"headers": {}}, "of": "a"}]), 2, "\"/allow\""),
+        (json!([put, {"answer": {"body": null}, "of": "a"}]), 2, "body"),
+        (json!([put, {"answer": {"head": 1}, "of": "a"}]), 2, "no \"head\""),
+        (json!([put, {"stream": {"status": 405}, "of": "a"}]), 2, "something else"),
+        (json!([put, {"answer": {}, "of": "b"}]), 2, "no request is called"),
+        (json!([{"finished": "a"}]), 1, "no request is called"),
+        (json!([put, put]), 2, "another request has this name"),
+        (json!([{"log": {"level": "info", "data": 1}}]), 1, "to which machine"),
+        (json!([{"ask": {"target": "$use:nothing"}}]), 1, "nothing is kept as \"nothing\""),
+        (json!([asked("a"), {"invoke": {}, "on": "b"}]), 2, "no machine serves"),
+        (json!([{"publish": "tools", "sent": "yes"}]), 1, "nobody says"),
+    ];
+    for (steps, step, problem) in cases {
+        let mismatch = play_http(steps).unwrap_err();
+        assert!(mismatch.step == step && mismatch.problem.contains(problem), "{mismatch}");
+    }
+}
+
+#[test]
+fn a_client_over_http_is_played_too() {
+    let transcript = http(
+        "client",
+        json!([
+            {"connect": true},
+            {"fetch": {"method": "POST", "url": "http://localhost/mcp", "headers": {"$more": true, "mcp-method": "server/discover"}, "body": {"jsonrpc": "2.0", "id": "$keep:p", "method": "server/discover", "params": "$any"}}, "as": "p"},
+            {"stream": {}, "of": "p"},
+            {"in": ":\r\n\r\ndata: {\"jsonrpc\":\"2.0\",", "of": "p"},
+            {"in": {"hex": "0A"}, "of": "p"},
+            {"in": "data: \"method\":\"notifications/x\"}\n\n", "of": "p"},
+            {"notified": {"method": "notifications/x"}},
+            {"event": {"data": {"jsonrpc": "2.0", "id": "$use:p", "result": {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}}}}, "of": "p"},
+            {"connected": "2026-07-28"},
+            {"finished": "p"},
+            {"call": {"method": "x/y"}, "as": "c"},
+            {"fetch": {"body": {"$more": true, "method": "x/y"}}, "as": "f"},
+            {"answer": {"status": 503}, "of": "f"},
+            {"done": "c", "error": "exchange", "exchange": "status", "status": 503},
+            {"idle": true}
+        ]),
+    );
+    for feed in Feed::ALL {
+        let client = HttpClient::over_http(config(), Endpoint::new("http://localhost/mcp").unwrap()).unwrap();
+        transcript.play_http_client(client, feed).unwrap();
+    }
+}

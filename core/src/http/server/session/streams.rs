@@ -5,6 +5,7 @@
 //! | the answer | one JSON object | the last event | kept, or lost |
 //! | what belongs to the request | opens the stream | an event | kept, or lost |
 //! | that no answer is due | 202 | the end of the stream | – |
+//! | that the session is over | 404 | the end of the stream | – |
 
 use bytes::Bytes;
 

@@ -74,15 +74,15 @@ impl Role for HttpClient {
     }
 
     fn handle_timeout(&mut self, now: Now) {
-        Client::handle_timeout(self, now);
+        Self::handle_timeout(self, now);
     }
 
     fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        Client::poll_timeout(self)
+        Self::poll_timeout(self)
     }
 
     fn close(&mut self, now: Now) {
-        Client::close(self, now);
+        Self::close(self, now);
     }
 
     fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {

@@ -102,7 +102,10 @@ impl Block {
             let (name, value) = line.split_once(':').unwrap_or((line, ""));
             let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
             match name {
-                "data" => data = Some(data.map_or(value.clone(), |data| data + "\n" + &value)),
+                "data" => {
+                    let lines = data.into_iter().chain([value]);
+                    data = Some(lines.collect::<Vec<_>>().join("\n"));
+                }
                 "id" => id = Some(value),
                 "event" => event = Some(value),
                 "retry" => retry = Some(value.parse().map_err(|_| format!("{value:?} is no time"))?),

@@ -146,7 +146,7 @@ impl Role for Site {
 
     fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<Self::Event>>, Problem> {
         let mut messages = Vec::new();
-        let Site { front, asks } = &mut stage.machine;
+        let Self { front, asks } = &mut stage.machine;
         for ask in asks.values_mut() {
             while let Some(piece) = front.poll(stage.now, ask.id) {
                 messages.extend(ask.hear(piece)?);
