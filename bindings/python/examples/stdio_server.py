@@ -1,6 +1,6 @@
 """A server on stdin and stdout as one plain loop: no event loop, no thread.
 
-    python stdio_server.py
+python stdio_server.py
 """
 
 from __future__ import annotations
