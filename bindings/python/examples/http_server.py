@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from calculator import answer, definition
 from mcp_sansio import (
+    Admitted,
     Chunk,
     Closed,
     Ended,
@@ -35,8 +36,9 @@ SERVICE = Service(definition(), any_thread=True)
 ENDPOINT = Endpoint(SERVICE)
 LOCK = threading.Lock()
 Machine = Exchange | Session
+Out = queue.Queue[Respond | Chunk | Finish]
 #: What waits to be written, by machine and exchange.
-OUT: dict[tuple[Machine, int], queue.Queue[Respond | Chunk | Finish]] = {}
+OUT: dict[tuple[Machine, int], Out] = {}
 
 
 def pump(machine: Machine) -> None:
@@ -66,38 +68,37 @@ def expire() -> None:
         pump(session)
 
 
+def lead(led: Respond | SessionRequest | Exchange) -> Respond | tuple[Machine, int, Out]:
+    """Finds the machine that serves a request. The lock is held."""
+    admitted = ENDPOINT.admit(led) if isinstance(led, SessionRequest) else led
+    expire()
+    machine: Machine
+    match admitted:
+        case Respond():
+            return admitted
+        case Ended(session=session, response=response):
+            session.close()
+            pump(session)
+            return response
+        case Admitted(session=session, request=request):
+            machine, exchange = session, session.accept(request)
+        case _:
+            machine, exchange = admitted, 0
+    out = OUT[machine, exchange] = queue.Queue()
+    pump(machine)
+    return machine, exchange, out
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def serve(self) -> None:
-        led: object = SERVICE.judge(self.command, self.path, list(self.headers.items()))
-        if isinstance(led, Intake):
-            left = int(self.headers.get("content-length", 0))
-            while left and (data := self.rfile.read(min(left, 65536))):
-                left -= len(data)
-                if refused := led.push(data):
-                    self.close_connection = True
-                    return self.respond(refused)
-            led = led.finish() if not left else led.give_up()
+        read = self.read()
         with LOCK:
-            if isinstance(led, SessionRequest):
-                led = ENDPOINT.admit(led)
-                expire()
-            exchange, machine = 0, led
-            if isinstance(led, Ended):
-                led.session.close()
-                pump(led.session)
-                led = led.response
-            elif hasattr(led, "session"):
-                machine = led.session
-                exchange = machine.accept(led.request)
-            if not isinstance(led, Respond):
-                assert isinstance(machine, Exchange | Session)
-                out = OUT[machine, exchange] = queue.Queue()
-                pump(machine)
+            led = lead(read)
         if isinstance(led, Respond):
             return self.respond(led)
-        assert isinstance(machine, Exchange | Session)
+        machine, exchange, out = led
         try:
             self.answer(machine, exchange, out)
         except OSError:
@@ -107,9 +108,23 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             self.ended(machine, exchange)
 
+    def read(self) -> Respond | SessionRequest | Exchange:
+        """Judges the head, and reads the body if somebody wants it."""
+        judged = SERVICE.judge(self.command, self.path, list(self.headers.items()))
+        if not isinstance(judged, Intake):
+            self.close_connection = isinstance(judged, Respond)  # a body may be left unread
+            return judged
+        left = int(self.headers.get("content-length", 0))
+        while left and (data := self.rfile.read(min(left, 65536))):
+            left -= len(data)
+            if refused := judged.push(data):
+                self.close_connection = True
+                return refused
+        return judged.give_up() if left else judged.finish()
+
     do_GET = do_POST = do_DELETE = do_PUT = do_PATCH = do_OPTIONS = do_HEAD = serve
 
-    def answer(self, machine: Machine, exchange: int, out: queue.Queue[Respond | Chunk | Finish]) -> None:
+    def answer(self, machine: Machine, exchange: int, out: Out) -> None:
         """Writes what comes for a request until it is answered."""
         while True:
             with LOCK:

@@ -66,13 +66,13 @@ class Pair:
                     self.server.handle(action.data, self.now)
                 else:
                     said.append(action)
-            while (action := self.server.poll()) is not None:
+            while (reaction := self.server.poll()) is not None:
                 moved = True
-                if isinstance(action, Write):
-                    self.server.written(len(action.data))
-                    self.client.handle(action.data, self.now)
-                elif isinstance(action, Invoke) and serve is not None:
-                    serve(action)
+                if isinstance(reaction, Write):
+                    self.server.written(len(reaction.data))
+                    self.client.handle(reaction.data, self.now)
+                elif isinstance(reaction, Invoke) and serve is not None:
+                    serve(reaction)
         return said
 
 

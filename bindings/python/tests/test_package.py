@@ -13,8 +13,8 @@ import mcp_sansio
 from mcp_sansio import DefinitionBuilder, Invoke, LimitExceededError, RemoteError, Server, Write
 
 CALLS = 100_000
-#: Bytes that the process may have grown by in the end: less than a third of a byte for each call.
-GROWTH = 32 * 1024
+#: Bytes that the process may have grown by in the end: the allocators' own slack. A leak of one byte a call is found.
+GROWTH = 96 * 1024
 
 
 def test_it_is_installed_and_typed() -> None:
@@ -75,7 +75,7 @@ def test_a_hundred_thousand_calls_leave_nothing() -> None:
     calls(server, CALLS)
     gc.collect()
     assert len(gc.get_objects()) - objects < 50
-    assert resident() - before <= GROWTH + 256 * 1024, "the allocator's own slack is a few pages"
+    assert resident() - before <= GROWTH
 
 
 def test_errors_travel() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -158,11 +159,12 @@ def test_a_slot_is_used_once() -> None:
     server = new()
     invoke = invoked(server)
     server.reply(invoke, "a")
-    for again in (
+    verbs: list[Callable[[], None]] = [
         lambda: server.reply(invoke, "b"),
         lambda: server.abandon(invoke),
         lambda: server.reply(invoke.slot, "c"),
-    ):
+    ]
+    for again in verbs:
         with pytest.raises(MisuseError, match="answered or abandoned before") as raised:
             again()
         assert (raised.value.blame, raised.value.kind, raised.value.code) == ("api_misuse", "api_misuse", -32603)
@@ -211,7 +213,12 @@ def test_a_closed_machine_says_so() -> None:
     while (action := server.poll()) is not None:
         actions.append(action)
     assert isinstance(actions[-1], Closed) and actions[-1].reason == "requested" and server.is_closed
-    for verb in (lambda: server.handle(b"x"), lambda: server.notify("x/y"), lambda: server.handle_eof()):
+    verbs: list[Callable[[], None]] = [
+        lambda: server.handle(b"x"),
+        lambda: server.notify("x/y"),
+        lambda: server.handle_eof(),
+    ]
+    for verb in verbs:
         with pytest.raises(MisuseError):
             verb()
     server.reply(invoke, "late")  # the request was cancelled: nobody hears of it
@@ -304,7 +311,7 @@ def test_progress_log_and_cancellation() -> None:
             pytest.fail(str(other))
     server.reply(invoke, "muted")
     with pytest.raises(MisuseError):
-        server.log("loud", 1)
+        server.log("loud", 1)  # type: ignore[arg-type]
 
 
 def test_questions_come_back_answered() -> None:

@@ -395,8 +395,8 @@ class ServerStage(Stage):
                 self.sent(step, machine.progress(self.slot(step["of"]), *told, now=now))
             case {"log": log}:
                 slot = self.slot(step["of"]) if "of" in step else None
-                told = machine.log(log["level"], log["data"], logger=log.get("logger"), slot=slot, now=now)
-                self.sent(step, told)
+                sent = machine.log(log["level"], log["data"], logger=log.get("logger"), slot=slot, now=now)
+                self.sent(step, sent)
             case {"notify": message}:
                 machine.notify(message["method"], message.get("params"), now=now)
             case {"publish": {"resource": uri}}:
@@ -532,7 +532,7 @@ class ClientStage(Stage):
                 machine.cancel(self.calls[name], step.get("reason"), now=now)
             case {"supply": name}:
                 kind, value = kind_and_value(step["answer"])
-                self.refused(step, lambda: machine.supply_input(self.inputs[name], kind, value, now=now) or True)
+                self.refused(step, lambda: machine.supply_input(self.inputs[name], kind, value, now=now))
             case {"reply": reply, "to": name}:
                 self.reply(self.slot(name), reply)
             case {"notify": message}:
