@@ -8,6 +8,7 @@
 //! | `requirements` | which rows of the specification are proved, by which tests |
 //! | `licences` | whether every dependency may be used and comes from the registry |
 //! | `peers` | nothing: it installs what the interop tests drive |
+//! | `python` | whether the wheel holds, installed as a stranger would |
 //! | `conformance` | whether the official suite passes, but for what is known |
 //! | `fuzz` | how long each fuzz target ran |
 //! | `vectors` | whether every front says what the conversations of `tests/vectors` say |
@@ -24,6 +25,7 @@ mod licences;
 mod peers;
 mod process;
 mod purity;
+mod python;
 mod report;
 mod requirements;
 mod source;
@@ -72,6 +74,7 @@ const COMMANDS: &[Command] = &[
         run: licences::run,
     },
     Command { name: "peers", summary: "install what the interop tests drive", help: peers::HELP, run: peers::run },
+    Command { name: "python", summary: "build the wheel and test it", help: python::HELP, run: python::run },
     Command {
         name: "conformance",
         summary: "run the official conformance suite",

@@ -112,19 +112,26 @@ pub(crate) fn install_packages(
 }
 
 fn install_python(workspace: &Workspace) -> Result<(), Error> {
+    install_requirements(workspace, PYTHON, "venv").map(drop)
+}
+
+/// Installs the packages of PyPI that `requirements.txt` in `from` names into an environment in the cache, and answers
+/// its interpreter.
+pub(crate) fn install_requirements(workspace: &Workspace, from: &str, folder: &str) -> Result<PathBuf, Error> {
     require(workspace, &PYTHON_TOOL)?;
-    let home = workspace.path(CACHE).join("venv");
+    let home = workspace.path(CACHE).join(folder);
     let python = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let requirements = workspace.read(&format!("{PYTHON}/requirements.txt"))?;
+    let requirements = workspace.read(&format!("{from}/requirements.txt"))?;
     if is_current(&home, &requirements) && Run::new(workspace, &python).args(["--version"]).works() {
-        println!("  python peers are installed");
-        return Ok(());
+        println!("  the packages of {from} are installed in {folder}");
+        return Ok(python);
     }
     require(workspace, &VENV)?;
     Run::new(workspace, "python3").args(["-m", "venv", "--clear"]).args([&home]).go()?;
     let pip = || Run::new(workspace, &python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    twice(|| pip().args(["--requirement"]).args([workspace.path(PYTHON).join("requirements.txt")]).go())?;
-    stamp(&home, &requirements)
+    twice(|| pip().args(["--requirement"]).args([workspace.path(from).join("requirements.txt")]).go())?;
+    stamp(&home, &requirements)?;
+    Ok(python)
 }
 
 /// A registry that did not answer may answer the second time.
@@ -165,7 +172,7 @@ fn stamp(home: &Path, lock: &str) -> Result<(), Error> {
 }
 
 /// Copies a folder over another, but for installed packages.
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     let told = |error: std::io::Error| Error::failed(format!("{} cannot be copied: {error}", from.display()));
     fs::create_dir_all(to).map_err(told)?;
     for entry in fs::read_dir(from).map_err(told)? {

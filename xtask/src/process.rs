@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -51,6 +52,12 @@ impl Run {
 
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
+        self
+    }
+
+    /// Runs in another folder than the root of the workspace.
+    pub(crate) fn at(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
         self
     }
 

@@ -9,7 +9,7 @@ use crate::cli::{Args, Error};
 use crate::process::{Run, published};
 use crate::report::{Outcome, Tally, table};
 use crate::workspace::Workspace;
-use crate::{conformance, licences, peers, purity, requirements, words};
+use crate::{conformance, licences, peers, purity, python, requirements, words};
 
 pub(crate) const HELP: &str = "
 cargo xtask test [--list] [--only STEP]
@@ -125,6 +125,12 @@ const STEPS: &[Step] = &[
         purpose: "servers and clients work with the SDKs of others, in both roles and eras",
         subject: has_interop,
         run: interop,
+    },
+    Step {
+        name: "python",
+        purpose: "the Python package is built, typed, and works away from the tree",
+        subject: |workspace| workspace.has(python::HOME),
+        run: python::check,
     },
     Step {
         name: "conformance",

@@ -188,13 +188,34 @@ pub(crate) fn time(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult
         },
     };
     let unix = match unix {
-        None => call(py, &WALL, "time", "time_ns")?.call0()?.extract::<u64>()? / 1_000_000,
+        None => wall(py, mono)?,
         Some(unix) => match unix.cast::<PyFloat>() {
             Ok(seconds) => u64::try_from(span(seconds.value())?.as_millis()).unwrap_or(u64::MAX),
             Err(_) => unix.extract()?,
         },
     };
     Ok(Now { mono: Mono::from_nanos(mono), unix: Unix::from_millis(unix) })
+}
+
+/// How far the clocks were apart, and when that was seen.
+static APART: Mutex<Option<(u64, i128)>> = Mutex::new(None);
+/// For how long that is believed: nanoseconds. Nobody needs the wall time to the second.
+const BELIEVED: u64 = 1_000_000_000;
+
+/// The wall time at this moment of Python's monotonic clock, in milliseconds.
+fn wall(py: Python<'_>, mono: u64) -> PyResult<u64> {
+    // Never held while Python runs, which may let another thread in that waits for it.
+    let last = *APART.lock().unwrap_or_else(PoisonError::into_inner);
+    let apart = match last.filter(|(seen, _)| mono.checked_sub(*seen).is_some_and(|since| since < BELIEVED)) {
+        Some((_, apart)) => apart,
+        None => {
+            let unix: u64 = call(py, &WALL, "time", "time_ns")?.call0()?.extract()?;
+            let apart = i128::from(unix) - i128::from(mono);
+            *APART.lock().unwrap_or_else(PoisonError::into_inner) = Some((mono, apart));
+            apart
+        }
+    };
+    Ok(u64::try_from((i128::from(mono) + apart) / 1_000_000).unwrap_or_default())
 }
 
 /// A time in seconds.

@@ -9,6 +9,7 @@ use mcp_sansio::spec::Era;
 use mcp_sansio::uri_template::Value;
 use mcp_sansio_bindings::{Failure, read};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::actions::{show, written};
@@ -39,7 +40,7 @@ pub(crate) struct Invoke {
     guard: Arc<Guard>,
     asked: Asked,
     arguments: Lazy,
-    params: Lazy,
+    params: PyOnceLock<Py<PyAny>>,
 }
 
 /// What a front gives along with a request, for its handlers.
@@ -66,13 +67,12 @@ impl Invoke {
             _ => Json::EMPTY_OBJECT,
         };
         let guard = Guard::new(slot, home, call.name());
-        let params = Lazy::new(context.params());
-        Self { guard, asked: Asked::Server { call, context }, arguments: Lazy::new(arguments), params }
+        let (arguments, params) = (Lazy::new(arguments), PyOnceLock::new());
+        Self { guard, asked: Asked::Server { call, context }, arguments, params }
     }
 
     pub(crate) fn of_client(guard: Arc<Guard>, method: Box<str>, params: Json) -> Self {
-        let arguments = Lazy::new(params.clone());
-        Self { guard, asked: Asked::Client { method }, arguments, params: Lazy::new(params) }
+        Self { guard, asked: Asked::Client { method }, arguments: Lazy::new(params), params: PyOnceLock::new() }
     }
 
     pub(crate) fn guard(&self) -> Arc<Guard> {
@@ -216,7 +216,13 @@ impl Invoke {
 
     #[getter]
     fn params(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.params.get(py)
+        match &self.asked {
+            Asked::Client { .. } => self.arguments.get(py),
+            Asked::Server { context, .. } => {
+                let params = || native(py, &context.params()).map(Bound::unbind);
+                Ok(self.params.get_or_try_init(py, params)?.clone_ref(py))
+            }
+        }
     }
 
     #[getter]

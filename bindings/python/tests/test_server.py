@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -102,7 +103,14 @@ def test_what_is_asked_is_native_and_bytes() -> None:
 @pytest.mark.parametrize(
     ("method", "params", "call", "name", "arguments", "reply"),
     [
-        ("prompts/get", {"name": "greet", "arguments": {"who": "me"}}, "prompt", "greet", {"who": "me"}, {"messages": []}),
+        (
+            "prompts/get",
+            {"name": "greet", "arguments": {"who": "me"}},
+            "prompt",
+            "greet",
+            {"who": "me"},
+            {"messages": []},
+        ),
         ("resources/read", {"uri": "file:///a"}, "read", "file:///a", {}, {"contents": []}),
         ("resources/read", {"uri": "file:///x/y"}, "read", "file:///x/y", {"dir": "x", "name": "y"}, {"contents": []}),
         (
@@ -151,7 +159,12 @@ def test_a_slot_is_used_once() -> None:
     server = new()
     invoke = invoked(server)
     server.reply(invoke, "a")
-    for again in (lambda: server.reply(invoke, "b"), lambda: server.abandon(invoke), lambda: server.reply(invoke.slot, "c")):
+    verbs: list[Callable[[], None]] = [
+        lambda: server.reply(invoke, "b"),
+        lambda: server.abandon(invoke),
+        lambda: server.reply(invoke.slot, "c"),
+    ]
+    for again in verbs:
         with pytest.raises(MisuseError, match="answered or abandoned before") as raised:
             again()
         assert (raised.value.blame, raised.value.kind, raised.value.code) == ("api_misuse", "api_misuse", -32603)
@@ -200,9 +213,17 @@ def test_a_closed_machine_says_so() -> None:
     while (action := server.poll()) is not None:
         actions.append(action)
     assert isinstance(actions[-1], Closed) and actions[-1].reason == "requested" and server.is_closed
-    for verb in (lambda: server.handle(b"x"), lambda: server.notify("x/y"), lambda: server.reply(invoke, "late")):
+    verbs: list[Callable[[], None]] = [
+        lambda: server.handle(b"x"),
+        lambda: server.notify("x/y"),
+        lambda: server.handle_eof(),
+    ]
+    for verb in verbs:
         with pytest.raises(MisuseError):
             verb()
+    server.reply(invoke, "late")  # the request was cancelled: nobody hears of it
+    with pytest.raises(MisuseError):
+        server.reply(invoke, "again")
     assert server.poll() is None and not server.wants_input
 
 
@@ -226,7 +247,7 @@ def test_a_fatal_error_is_repeated() -> None:
     with pytest.raises(LimitExceededError) as raised:
         for _ in range(100):
             server.handle(b"x" * 100)
-    assert (raised.value.bound, raised.value.limit, raised.value.blame) == ("frame_bytes", 100, "limit_exceeded")
+    assert (raised.value.bound, raised.value.limit, raised.value.blame) == ("frame_bytes", 1600, "limit_exceeded")
     with pytest.raises((LimitExceededError, MisuseError)):
         server.handle(b"x")
 
@@ -273,7 +294,16 @@ def test_progress_log_and_cancellation() -> None:
     assert written(server)["params"] == {"progressToken": "t", "progress": 1, "total": 2, "message": "half"}
     assert server.progress(invoke.slot, 0.5) == "not_wanted"
     assert server.log("info", {"a": 1}, slot=invoke) == "not_wanted"
-    server.handle(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "reason": "r", "_meta": MODERN}}).encode() + b"\n")
+    server.handle(
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": {"requestId": 1, "reason": "r", "_meta": MODERN},
+            }
+        ).encode()
+        + b"\n"
+    )
     match server.poll():
         case Cancelled(id, "r"):
             assert id == invoke.id
@@ -281,7 +311,7 @@ def test_progress_log_and_cancellation() -> None:
             pytest.fail(str(other))
     server.reply(invoke, "muted")
     with pytest.raises(MisuseError):
-        server.log("loud", 1)
+        server.log("loud", 1)  # type: ignore[arg-type]
 
 
 def test_questions_come_back_answered() -> None:

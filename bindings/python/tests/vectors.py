@@ -9,6 +9,7 @@ one.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -76,8 +77,8 @@ class Kept:
                 return place
             found = (self.differs(a, b, f"{place}/{i}") for i, (a, b) in enumerate(zip(expected, got, strict=True)))
             return next((below for below in found if below is not None), None)
-        same = type(expected) is type(got) and expected == got
-        # 1 and 1.0 are one value to most readers; a file says which it means by writing it so.
+        # 1 and 1.0 are one value, 1 and true are not.
+        same = isinstance(expected, bool) == isinstance(got, bool) and expected == got
         return None if same else place
 
     def members_differ(self, expected: dict[str, Any], got: dict[str, Any], place: str) -> str | None:
@@ -302,10 +303,9 @@ class Stage:
         return b""
 
     def handled(self, verb: Callable[[], None]) -> None:
-        try:
+        # It shows as the end of the connection too, which a step must expect.
+        with contextlib.suppress(m.LimitExceededError):
             verb()
-        except m.LimitExceededError:
-            pass  # shows as the end of the connection too, which a step must expect
 
     # What the machine says.
 
@@ -395,8 +395,8 @@ class ServerStage(Stage):
                 self.sent(step, machine.progress(self.slot(step["of"]), *told, now=now))
             case {"log": log}:
                 slot = self.slot(step["of"]) if "of" in step else None
-                told = machine.log(log["level"], log["data"], logger=log.get("logger"), slot=slot, now=now)
-                self.sent(step, told)
+                sent = machine.log(log["level"], log["data"], logger=log.get("logger"), slot=slot, now=now)
+                self.sent(step, sent)
             case {"notify": message}:
                 machine.notify(message["method"], message.get("params"), now=now)
             case {"publish": {"resource": uri}}:
@@ -532,7 +532,7 @@ class ClientStage(Stage):
                 machine.cancel(self.calls[name], step.get("reason"), now=now)
             case {"supply": name}:
                 kind, value = kind_and_value(step["answer"])
-                self.refused(step, lambda: machine.supply_input(self.inputs[name], kind, value, now=now) or True)
+                self.refused(step, lambda: machine.supply_input(self.inputs[name], kind, value, now=now))
             case {"reply": reply, "to": name}:
                 self.reply(self.slot(name), reply)
             case {"notify": message}:

@@ -20,8 +20,6 @@ nanoseconds, a pair has the wall time too (float seconds or int milliseconds sin
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from ._errors import (
     CancelledError,
     DisconnectedError,
@@ -76,6 +74,10 @@ from ._native import (
     Write,
 )
 from ._settings import Config, DefinitionBuilder, HttpAddress, ServiceOptions
+
+TYPE_CHECKING = False  # importing `typing` would take longer than all the rest
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 #: What `Server.poll` answers.
 ServerAction: TypeAlias = Write | Invoke | Cancelled | Notified | Answered | Diagnosed | Closed

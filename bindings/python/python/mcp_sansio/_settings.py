@@ -6,10 +6,18 @@ left out has the core's default. Times are in seconds, sizes in bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
-
 from ._native import Definition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Literal, TypeAlias
+
+    # JSON as a native object, or as the `bytes` of its text.
+    _Json: TypeAlias = Any
+    _Settings = dict[str, Any]
+else:
+    _Settings = dict
 
 _UNSET: Any = ...
 
@@ -20,10 +28,6 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _some(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None and value is not False}
-
-
-#: JSON as a native object, or as the `bytes` of its text.
-Json = Any
 
 
 class DefinitionBuilder:
@@ -56,7 +60,7 @@ class DefinitionBuilder:
         """Where to read about the server."""
         return self._set(website=url)
 
-    def icon(self, icon: Json) -> DefinitionBuilder:
+    def icon(self, icon: _Json) -> DefinitionBuilder:
         """A picture of the server, as the specification shapes it."""
         return self._add("icons", icon)
 
@@ -70,19 +74,19 @@ class DefinitionBuilder:
 
     def tool(
         self,
-        tool: str | Json,
+        tool: str | _Json,
         *,
         title: str | None = None,
         description: str | None = None,
-        input_schema: Json = None,
-        output_schema: Json = None,
-        annotations: Json = None,
+        input_schema: _Json = None,
+        output_schema: _Json = None,
+        annotations: _Json = None,
         read_only: bool = False,
         destructive: bool | None = None,
         idempotent: bool = False,
         open_world: bool | None = None,
-        icons: Sequence[Json] | None = None,
-        meta: Json = None,
+        icons: Sequence[_Json] | None = None,
+        meta: _Json = None,
     ) -> DefinitionBuilder:
         """Adds a tool: its name and keywords, or the whole object. Without `input_schema` any object is accepted."""
         if not isinstance(tool, str):
@@ -106,13 +110,13 @@ class DefinitionBuilder:
 
     def prompt(
         self,
-        prompt: str | Json,
+        prompt: str | _Json,
         *,
         title: str | None = None,
         description: str | None = None,
-        arguments: Sequence[Json] | None = None,
-        icons: Sequence[Json] | None = None,
-        meta: Json = None,
+        arguments: Sequence[_Json] | None = None,
+        icons: Sequence[_Json] | None = None,
+        meta: _Json = None,
     ) -> DefinitionBuilder:
         """Adds a prompt: its name and keywords, or the whole object."""
         if not isinstance(prompt, str):
@@ -124,16 +128,16 @@ class DefinitionBuilder:
 
     def resource(
         self,
-        resource: str | Json,
+        resource: str | _Json,
         *,
         name: str | None = None,
         title: str | None = None,
         description: str | None = None,
         mime_type: str | None = None,
         size: int | None = None,
-        annotations: Json = None,
-        icons: Sequence[Json] | None = None,
-        meta: Json = None,
+        annotations: _Json = None,
+        icons: Sequence[_Json] | None = None,
+        meta: _Json = None,
         list_only: bool = False,
     ) -> DefinitionBuilder:
         """Adds a resource: its URI and keywords, or the whole object. With `list_only` it is listed, and read through a
@@ -157,15 +161,15 @@ class DefinitionBuilder:
 
     def template(
         self,
-        template: str | Json,
+        template: str | _Json,
         *,
         name: str | None = None,
         title: str | None = None,
         description: str | None = None,
         mime_type: str | None = None,
-        annotations: Json = None,
-        icons: Sequence[Json] | None = None,
-        meta: Json = None,
+        annotations: _Json = None,
+        icons: Sequence[_Json] | None = None,
+        meta: _Json = None,
     ) -> DefinitionBuilder:
         """Adds a resource template: its URI template (RFC 6570) and keywords, or the whole object. URIs are tried
         against templates in the order they are added."""
@@ -267,16 +271,16 @@ class DefinitionBuilder:
         return self
 
     def schema_limits(self, **bounds: int) -> DefinitionBuilder:
-        """The bounds of schemas by name: `depth`, `subschemas`, `pattern_states`, `steps`, `value_depth`, `problems`."""
+        """The bounds of schemas: `depth`, `subschemas`, `pattern_states`, `steps`, `value_depth`, `problems`."""
         self._settings.setdefault("schema_limits", {}).update(bounds)
         return self
 
-    def extension(self, id: str, settings: Json) -> DefinitionBuilder:
+    def extension(self, id: str, settings: _Json) -> DefinitionBuilder:
         """Offers an extension with its settings, an object."""
         self._settings.setdefault("extensions", {})[id] = settings
         return self
 
-    def experimental(self, capabilities: Json) -> DefinitionBuilder:
+    def experimental(self, capabilities: _Json) -> DefinitionBuilder:
         """Experimental capabilities, an object."""
         return self._set(experimental=capabilities)
 
@@ -296,7 +300,7 @@ class DefinitionBuilder:
         return Definition.from_settings(self._settings)
 
 
-class Config(dict[str, Any]):
+class Config(_Settings):
     """What a client is, what it can do, and how it behaves.
 
     `connect` is `auto` (probe, and fall back), `modern`, `legacy`, or one revision. `capabilities` is an object as the
@@ -313,10 +317,10 @@ class Config(dict[str, Any]):
         title: str = _UNSET,
         description: str = _UNSET,
         website: str = _UNSET,
-        icons: Sequence[Json] = _UNSET,
+        icons: Sequence[_Json] = _UNSET,
         connect: str = "auto",
         versions: Sequence[str] = _UNSET,
-        capabilities: Json = _UNSET,
+        capabilities: _Json = _UNSET,
         apply_defaults: bool = _UNSET,
         cache: bool = _UNSET,
         drive_input: bool = _UNSET,
@@ -324,7 +328,7 @@ class Config(dict[str, Any]):
         strict_capabilities: bool = _UNSET,
         validate_output: bool = _UNSET,
         log_level: str = _UNSET,
-        meta: Json = _UNSET,
+        meta: _Json = _UNSET,
         result_types: Sequence[str] = _UNSET,
         server_methods: Sequence[str] = _UNSET,
         idle: float | None = _UNSET,
@@ -337,7 +341,7 @@ class Config(dict[str, Any]):
         super().__init__(_given(settings))
 
 
-class HttpAddress(dict[str, Any]):
+class HttpAddress(_Settings):
     """Where the server of an `HttpClient` is.
 
     `headers` are sent with every request, `authorization` is the value of that header. `ask_authorization` asks the
@@ -360,7 +364,7 @@ class HttpAddress(dict[str, Any]):
         super().__init__(_given(settings))
 
 
-class ServiceOptions(dict[str, Any]):
+class ServiceOptions(_Settings):
     """What an HTTP server decides beside its definition.
 
     `hosts` and `origins` are `"loopback"` (the default), `"any"`, or a list of those that are welcome. `keep_alive`

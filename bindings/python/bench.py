@@ -1,0 +1,117 @@
+"""What one `tools/call` costs, from frame to frame, in one process: microseconds per call, best of several rounds.
+
+    python bench.py [CALLS]
+
+`boundary` is the frame in, the actions and the frame out with a reply that is made beforehand: all that is not the
+handler's. `sync` has a Python function as handler that reads its arguments, `async` a coroutine under a running event
+loop (driven to its end at once, for it waits for nothing), `task` the same as a task of the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+
+from mcp_sansio import DefinitionBuilder, Invoke, Reply, Server, Write
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+ROUNDS = 5
+
+
+def frames(count: int) -> list[bytes]:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    calls = ({"name": "add", "arguments": {"a": number, "b": 7}, "_meta": meta} for number in range(count))
+    return [
+        json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).encode() + b"\n"
+        for id, params in enumerate(calls)
+    ]
+
+
+def new() -> Server:
+    definition = DefinitionBuilder("bench", "1").tool("add", input_schema=SCHEMA).build()
+    return Server(definition)
+
+
+def boundary(all_frames: list[bytes]) -> None:
+    server, reply = new(), Reply.text("7")
+    handle, poll, answer, written = server.handle, server.poll, server.reply, server.written
+    for frame in all_frames:
+        handle(frame)
+        answer(poll(), reply)
+        written(len(poll().data))  # type: ignore[union-attr]
+
+
+def add(a: int, b: int) -> str:
+    return str(a + b)
+
+
+def sync(all_frames: list[bytes]) -> None:
+    server = new()
+    handle, poll, reply, written = server.handle, server.poll, server.reply, server.written
+    for frame in all_frames:
+        handle(frame)
+        while (action := poll()) is not None:
+            if type(action) is Write:
+                written(len(action.data))
+            elif type(action) is Invoke:
+                reply(action, add(**action.arguments))
+
+
+async def add_later(a: int, b: int) -> str:
+    return str(a + b)
+
+
+async def inline(all_frames: list[bytes]) -> None:
+    server = new()
+    handle, poll, reply, written = server.handle, server.poll, server.reply, server.written
+    for frame in all_frames:
+        handle(frame)
+        while (action := poll()) is not None:
+            if type(action) is Write:
+                written(len(action.data))
+            elif type(action) is Invoke:
+                reply(action, await add_later(**action.arguments))
+
+
+async def task(all_frames: list[bytes]) -> None:
+    server = new()
+    handle, poll, reply, written = server.handle, server.poll, server.reply, server.written
+    for frame in all_frames:
+        handle(frame)
+        while (action := poll()) is not None:
+            if type(action) is Write:
+                written(len(action.data))
+            elif type(action) is Invoke:
+                reply(action, await asyncio.create_task(add_later(**action.arguments)))
+
+
+def best(run: Callable[[list[bytes]], object], all_frames: list[bytes]) -> float:
+    times = []
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        run(all_frames)
+        times.append((time.process_time() - started) / len(all_frames) * 1e6)
+    return min(times)
+
+
+def main() -> None:
+    all_frames = frames(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000)
+    runs: dict[str, Callable[[list[bytes]], object]] = {
+        "boundary": boundary,
+        "sync": sync,
+        "async": lambda given: asyncio.run(inline(given)),
+        "task": lambda given: asyncio.run(task(given)),
+    }
+    for name, run in runs.items():
+        print(f"{name:<10}{best(run, all_frames):6.2f} us per call")
+
+
+if __name__ == "__main__":
+    main()
