@@ -137,7 +137,7 @@ fn covered() -> Covered {
 
 /// Methods that a transport does not carry in an era, and why.
 const ABSENT: &[(&str, &str, &str)] =
-    &[("http modern", "notifications/cancelled", "a request is cancelled by closing its exchange")];
+    &[("client http modern", "notifications/cancelled", "a request is cancelled by closing its exchange")];
 
 const PLACES: [&str; 4] = ["server stdio", "server http", "client stdio", "client http"];
 const REMARKS: &[&str] =
