@@ -67,7 +67,7 @@ impl Worker {
     }
 
     /// Runs a handler: to its end if it is ready at once, else on a task of its own.
-    pub(super) fn invoke(&mut self, invocation: Invocation, now: Now) -> Option<Ready> {
+    pub(super) fn invoke(&self, invocation: Invocation, now: Now) -> Option<Ready> {
         let Invocation { slot, call, context, .. } = invocation;
         let id = slot.id();
         let shared = &self.link.shared;
