@@ -228,14 +228,16 @@ impl Calls {
         self.slots.get_mut(index as usize).filter(|slot| slot.generation == generation)?.call.as_mut()
     }
 
-    /// Ends a call: its name is never valid again.
-    pub(super) fn close(&mut self, id: CallId) -> Option<Call> {
+    /// Ends a call: its name is never valid again. `last` takes out what is still needed; the rest is dropped where it
+    /// stands, for a call is large.
+    pub(super) fn close<T>(&mut self, id: CallId, last: impl FnOnce(&mut Call) -> T) -> Option<T> {
         let (index, generation) = parts(id);
         let slot = self.slots.get_mut(index as usize).filter(|slot| slot.generation == generation)?;
-        let call = slot.call.take()?;
+        let taken = last(slot.call.as_mut()?);
+        slot.call = None;
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(index);
-        Some(call)
+        Some(taken)
     }
 
     /// The names of all calls, oldest place first.

@@ -100,6 +100,8 @@ pub(crate) struct Core {
     pub(super) mirrors: Option<Mirrors>,
     /// Deprecated features that were remarked on.
     pub(super) deprecated: BTreeSet<&'static str>,
+    /// What the last request was written in.
+    pub(super) buffer: Vec<u8>,
 }
 
 impl Core {
@@ -132,6 +134,7 @@ impl Core {
             outputs: Outputs::default(),
             mirrors: None,
             deprecated: BTreeSet::new(),
+            buffer: Vec::new(),
             config,
         })
     }
@@ -327,7 +330,7 @@ impl Core {
         self.diagnose(Diagnostic::new(DiagnosticKind::Ignored, text).of(id));
     }
 
-    fn call_result(&mut self, now: Now, id: CallId, result: Members) {
+    fn call_result(&mut self, now: Now, id: CallId, mut result: Members) {
         let Some(call) = self.calls.get(id) else { return };
         if !result.is_object() || result.check().is_err() {
             return self.invalid_result(id, "the result is no object, or a member of it stands twice", &result);
@@ -345,7 +348,9 @@ impl Core {
             }
         }
         let is_tools = call.request.known() == Some(Method::ToolsList);
-        let result = if is_tools { self.mirror_tools(result) } else { result };
+        if is_tools {
+            result = self.mirror_tools(result);
+        }
         let Some(call) = self.calls.get(id) else { return };
         match call.kind {
             Kind::Plain => self.plain_result(now, id, result),
@@ -394,22 +399,27 @@ impl Core {
 
     /// The one way in which a call ends. The wire id, if there was one, must be gone.
     pub(super) fn done(&mut self, id: CallId, outcome: Result<Answer, CallError>) {
-        let Some(call) = self.calls.close(id) else { return };
-        if let Some(token) = &call.token {
-            self.tokens.remove(token);
+        let closed = self.calls.close(id, |call| {
+            let listens = matches!(call.kind, Kind::Listen(_));
+            (call.token.take(), listens, std::mem::replace(&mut call.phase, Phase::Waiting))
+        });
+        let Some((token, listens, phase)) = closed else { return };
+        if let Some(token) = token {
+            self.tokens.remove(&token);
         }
-        if matches!(call.kind, Kind::Listen(_)) {
+        if listens {
             self.listens = self.listens.saturating_sub(1);
         }
-        if matches!(call.phase, Phase::Waiting) {
-            self.parked.retain(|parked| *parked != id);
-        }
-        if let Phase::Asking(asking) = call.phase {
-            for input in asking.open() {
-                if self.questions.remove(&input).is_some() {
-                    self.event(Action::CancelledInput { input, reason: None });
+        match phase {
+            Phase::Waiting => self.parked.retain(|parked| *parked != id),
+            Phase::Asking(asking) => {
+                for input in asking.open() {
+                    if self.questions.remove(&input).is_some() {
+                        self.event(Action::CancelledInput { input, reason: None });
+                    }
                 }
             }
+            Phase::Backoff { .. } | Phase::Refreshing { .. } | Phase::Sent { .. } => {}
         }
         self.event(Action::Done { call: id, outcome });
     }

@@ -114,13 +114,20 @@ pub(super) fn foreign_members(config: &Config, request: &Request, options: &Call
     Ok(out.into_boxed_slice())
 }
 
-/// The frame of one leg of a call.
-pub(super) fn request_frame(wire: i64, call: &Call, envelope: Option<&Envelope>, level: Option<LoggingLevel>) -> Bytes {
-    frame(wire, &call.request, call.token.as_ref(), &call.foreign_meta, envelope, level)
+/// The frame of one leg of a call, written in a buffer that is used again.
+pub(super) fn request_frame(
+    buffer: &mut Vec<u8>,
+    wire: i64,
+    call: &Call,
+    envelope: Option<&Envelope>,
+    level: Option<LoggingLevel>,
+) -> Bytes {
+    frame(buffer, wire, &call.request, call.token.as_ref(), &call.foreign_meta, envelope, level)
 }
 
 /// The frame of a request.
 pub(super) fn frame(
+    buffer: &mut Vec<u8>,
     wire: i64,
     request: &Request,
     token: Option<&ProgressToken>,
@@ -135,7 +142,8 @@ pub(super) fn frame(
         + request.input_responses.as_ref().map_or(0, |json| json.as_bytes().len())
         + request.request_state.as_ref().map_or(0, |json| json.as_bytes().len())
         + 160;
-    let mut frame = FrameWriter::request(&RequestId::from(wire), request.method.as_str(), capacity);
+    let (id, method) = (RequestId::from(wire), request.method.as_str());
+    let mut frame = FrameWriter::request_in(std::mem::take(buffer), &id, method, capacity);
     let out = frame.out();
     out.extend_from_slice(b",\"params\":");
     out.extend_from_slice(request.params.as_bytes());
@@ -167,5 +175,5 @@ pub(super) fn frame(
         }
     }
     params.end();
-    frame.finish()
+    frame.finish_into(buffer)
 }

@@ -141,7 +141,8 @@ impl Core {
         if let Phase::Refreshing { wire, .. } = &mut call.phase {
             *wire = sent;
         }
-        let frame = envelope::frame(sent, request, None, &call.foreign_meta, self.envelope.as_ref(), level);
+        let frame =
+            envelope::frame(&mut self.buffer, sent, request, None, &call.foreign_meta, self.envelope.as_ref(), level);
         self.frame(frame, Route::Request(sent));
         self.calls.arm(id);
     }

@@ -181,7 +181,8 @@ impl Core {
         call.progress = f64::NEG_INFINITY;
         call.epoch = epoch;
         let level = call.log_level.or(self.log_level);
-        let frame = envelope::request_frame(wire, call, self.envelope.as_ref().filter(|_| modern), level);
+        let envelope = self.envelope.as_ref().filter(|_| modern);
+        let frame = envelope::request_frame(&mut self.buffer, wire, call, envelope, level);
         self.frame(frame, Route::Request(wire));
         if level.is_some() {
             self.deprecated("logging");

@@ -10,6 +10,7 @@
 //! The id of a request is free again once it is answered or cancelled; the slot only when it is closed. A slot
 //! that is not open, by generation, is found out.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use crate::ids::{ProgressToken, RequestId, SlotId};
@@ -39,9 +40,10 @@ struct Ids(VecDeque<(RequestId, u32)>);
 impl Ids {
     /// Where the id stands, or where it would.
     fn find(&self, id: &RequestId) -> Result<usize, usize> {
-        match self.0.back() {
-            Some((last, _)) if last >= id => self.0.binary_search_by(|(known, _)| known.cmp(id)),
-            _ => Err(self.0.len()),
+        match self.0.back().map(|(last, _)| last.cmp(id)) {
+            None | Some(Ordering::Less) => Err(self.0.len()),
+            Some(Ordering::Equal) => Ok(self.0.len() - 1),
+            Some(Ordering::Greater) => self.0.binary_search_by(|(known, _)| known.cmp(id)),
         }
     }
 

@@ -36,6 +36,17 @@ impl FrameWriter {
         frame
     }
 
+    /// A request in a buffer that [`FrameWriter::finish_into`] gave back; the params follow.
+    pub(crate) fn request_in(mut buffer: Vec<u8>, id: &RequestId, method: &str, capacity: usize) -> Self {
+        buffer.clear();
+        buffer.reserve(capacity.max(FIRST));
+        buffer.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        id.write(&mut buffer);
+        let mut frame = Self { out: buffer };
+        frame.method(method);
+        frame
+    }
+
     /// A notification; the params follow.
     pub(crate) fn notification(method: &str, capacity: usize) -> Self {
         let mut frame = Self::start(capacity + 64);
@@ -52,7 +63,7 @@ impl FrameWriter {
         frame
     }
 
-    /// A result in a buffer that [`FrameWriter::finish_into`] gave back.
+    /// A result in a buffer that [`FrameWriter::finish_whole_into`] gave back.
     pub(crate) fn result_in(buffer: Vec<u8>, id: &RequestId) -> Self {
         let mut frame = Self { out: buffer };
         frame.out.clear();
@@ -111,10 +122,20 @@ impl FrameWriter {
         Bytes::from(self.out)
     }
 
-    /// Closes a frame whose parts hold no newline for certain, and keeps its buffer for the next one, unless it is a
-    /// large one. The frame has the length that it needs.
+    /// Closes the frame, and keeps its buffer for the next one, unless it is a large one. The frame has the length that
+    /// it needs.
     pub(crate) fn finish_into(mut self, buffer: &mut Vec<u8>) -> Bytes {
+        self.close();
+        self.keep(buffer)
+    }
+
+    /// As [`FrameWriter::finish_into`], for a frame whose parts hold no newline for certain.
+    pub(crate) fn finish_whole_into(mut self, buffer: &mut Vec<u8>) -> Bytes {
         self.out.extend_from_slice(b"}\n");
+        self.keep(buffer)
+    }
+
+    fn keep(self, buffer: &mut Vec<u8>) -> Bytes {
         if self.out.capacity() > KEPT {
             return Bytes::from(self.out);
         }

@@ -339,9 +339,12 @@ impl Members {
 
     /// An optional object.
     pub(crate) fn object(&self, field: Field) -> Result<Option<Json>, FieldError> {
-        match self.value(field) {
-            Some(json) if !json.is_object() => Err(FieldError::Type(field.name(), "an object")),
-            other => Ok(other),
+        match self.span(field) {
+            None => Ok(None),
+            Some(span) if span.bytes(&self.frame).starts_with(b"{") => {
+                Ok(Some(Json::from_validated(span.slice(&self.frame))))
+            }
+            Some(_) => Err(FieldError::Type(field.name(), "an object")),
         }
     }
 
@@ -359,6 +362,11 @@ impl Members {
     /// Whether a reserved `_meta` key is there, `null` counting as absent.
     pub(crate) fn has_meta(&self, field: MetaField) -> bool {
         self.span(field).is_some()
+    }
+
+    /// Whether a reserved `_meta` key is an object; `None` if it is absent, `null` counting as absent.
+    pub(crate) fn meta_is_object(&self, field: MetaField) -> Option<bool> {
+        self.span(field).map(|span| span.bytes(&self.frame).starts_with(b"{"))
     }
 
     /// The text of a reserved `_meta` key, `null` counting as absent.

@@ -54,6 +54,7 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
     }
 
     /// The byte that comes next.
+    #[inline]
     pub(super) fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }
@@ -96,13 +97,13 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
 
     /// The key of the next member of the object that we are in, whose value is then to be read; `None`, and out of
     /// the object, after the last one. `first` says that nothing of the object was read.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_key(&mut self, first: bool) -> Result<Option<&'t [u8]>, Fault> {
         if self.next_item(first, b'}')? { self.key().map(Some) } else { Ok(None) }
     }
 
     /// Whether another value follows in the object or array that `close` ends. If not, we are out of it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_item(&mut self, first: bool, close: u8) -> Result<bool, Fault> {
         if !first {
             self.skip_blank();
@@ -123,7 +124,7 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
     }
 
     /// Reads past the value that starts here, whatever it is, and answers where it stands.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value(&mut self) -> Result<Span, Fault> {
         let start = self.position();
         match self.rest {
@@ -134,6 +135,7 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
     }
 
     /// Reads past an object or array.
+    #[inline(never)]
     fn container(&mut self) -> Result<(), Fault> {
         // What ends the object or array that we are in, and those around it.
         let (mut inner, mut outer) = (None, Vec::new());
@@ -172,7 +174,7 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
     }
 
     /// A string, number or literal.
-    #[inline]
+    #[inline(always)]
     fn scalar(&mut self) -> Result<(), Fault> {
         match self.rest {
             [b'"', rest @ ..] => self.string(rest).map(|_| ()),
@@ -213,7 +215,7 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
 
     /// The key of a member, its colon, and the white space around it. A key with escapes reads as what it means if it
     /// means a name that we know, or else as a name that nobody knows.
-    #[inline]
+    #[inline(always)]
     fn key(&mut self) -> Result<&'t [u8], Fault> {
         let token = self.rest;
         let [b'"', rest @ ..] = token else { return syntax() };
@@ -230,7 +232,7 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
     }
 
     /// A string, of which all but the first quote is `rest`. Answers what stands between the quotes.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self, rest: &'t [u8]) -> Result<&'t [u8], Fault> {
         let mut at = if PLAIN { quote(rest) } else { special(rest) };
         loop {

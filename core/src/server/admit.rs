@@ -14,7 +14,6 @@
 //! | any other | -32601 | custom and handed-over methods |
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -130,11 +129,10 @@ fn tool(definition: &Definition, version: Version, params: &Members) -> Result<A
     let name = params.required_string(Field::Name)?;
     let arguments = arguments(params)?;
     let catalogue = &definition.catalogue;
-    let (name, index) = match catalogue.tool_names.get_key_value(&*name) {
-        Some((name, index)) => (Arc::clone(name), Some(*index)),
-        None if definition.is_dynamic(List::Tools) => (name.into(), None),
-        None => return Err(unknown("tool", &name)),
-    };
+    let index = catalogue.tool_names.get(&*name).copied();
+    if index.is_none() && !definition.is_dynamic(List::Tools) {
+        return Err(unknown("tool", &name));
+    }
     let schema = index.and_then(|index| catalogue.tools.get(index)).and_then(|entry| entry.input.as_ref());
     if let Some(Err(problem)) = schema.map(|schema| schema.check_json(&arguments)) {
         let text = format!("the arguments do not fit the tool's input schema: {problem}");
@@ -144,7 +142,8 @@ fn tool(definition: &Definition, version: Version, params: &Members) -> Result<A
             Err(ErrorObject::invalid_params(text))
         };
     }
-    Ok(Admission::Invoke(Call::Tool { index, name, arguments }, Expects::Tool(index)))
+    // A copy: to share the definition's own would have all threads count on one cache line.
+    Ok(Admission::Invoke(Call::Tool { index, name: name.into(), arguments }, Expects::Tool(index)))
 }
 
 #[inline(never)]

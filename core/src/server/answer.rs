@@ -23,14 +23,13 @@ use crate::spec::{Era, ErrorCode, Method, Version};
 
 impl Core {
     /// Answers an invocation. The slot is used up, whatever comes of it.
-    pub(crate) fn reply(&mut self, now: Now, slot: ReplySlot, reply: Reply) -> Result<(), Error> {
+    pub(crate) fn reply(&mut self, now: Now, slot: ReplySlot, mut reply: Reply) -> Result<(), Error> {
         self.out.touch(now);
         let slot = slot.id();
         let entry = self.inbound.get_mut(slot).ok_or(Misuse::SlotNotOpen)?;
         if entry.data.asking.is_some() {
             return Err(Misuse::SlotNotOpen.into());
         }
-        let mut reply = reply;
         if let (Reply::Error(error), false) = (&reply, entry.muted)
             && error.code == ErrorCode::URL_ELICITATION_REQUIRED
             && entry.data.expects != Expects::Raw
@@ -143,7 +142,7 @@ impl Core {
     ) -> (Bytes, Fate) {
         let mut frame = FrameWriter::result_in(std::mem::take(&mut self.buffer), &entry.id);
         match result::write_tool(&self.definition, entry.data.context.version(), tool, result, frame.out()) {
-            Ok(()) => (frame.finish_into(&mut self.buffer), Fate::Result),
+            Ok(()) => (frame.finish_whole_into(&mut self.buffer), Fate::Result),
             Err(unfit) => self.unfit(&entry.id, &unfit),
         }
     }

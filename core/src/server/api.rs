@@ -151,7 +151,7 @@ pub enum Call {
         /// Its index; `None` if the list of tools is dynamic.
         index: Option<usize>,
         /// Its name.
-        name: Arc<str>,
+        name: Box<str>,
         /// An object, `{}` if absent; it fits the tool's schema.
         arguments: Json,
     },

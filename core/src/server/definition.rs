@@ -19,7 +19,10 @@ use crate::spec::{Era, Method, Version};
 use crate::uri_template::UriTemplate;
 
 /// A server's definition. Make one with [`Definition::builder`].
+// Aligned, so that what all threads read does not stand on a cache line with the count of those who share it, which
+// changes with every exchange. (Processors fetch lines in pairs.)
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Definition {
     pub(super) identity: Implementation,
     pub(super) policy: Policy,

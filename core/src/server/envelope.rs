@@ -33,16 +33,15 @@ pub(crate) fn check(definition: &Definition, params: &Members) -> Result<Version
 /// The revision that a request names, if all is there that an envelope needs.
 pub(crate) fn complete(params: &Members) -> Result<Cow<'_, str>, ErrorObject> {
     let claim = params.meta_string(MetaField::ProtocolVersion);
-    let capabilities = params.meta_raw(MetaField::ClientCapabilities);
     let mut wrong = Vec::new();
     match &claim {
         Ok(Some(_)) => {}
         Ok(None) => wrong.push(missing(MetaField::ProtocolVersion)),
         Err(error) => wrong.push(error.to_string()),
     }
-    match capabilities {
-        Some(text) if text.starts_with('{') => {}
-        Some(_) => wrong.push(format!("{} must be an object", MetaField::ClientCapabilities.name())),
+    match params.meta_is_object(MetaField::ClientCapabilities) {
+        Some(true) => {}
+        Some(false) => wrong.push(format!("{} must be an object", MetaField::ClientCapabilities.name())),
         None => wrong.push(missing(MetaField::ClientCapabilities)),
     }
     match (wrong.is_empty(), claim) {
@@ -61,7 +60,7 @@ pub(crate) fn offered(definition: &Definition, claim: &str) -> Result<Version, E
 /// The refusal of a request without an envelope by a server that has no session for it either.
 pub(crate) fn absent(params: &Members) -> ErrorObject {
     let mut wrong = vec![missing(MetaField::ProtocolVersion)];
-    if params.meta_raw(MetaField::ClientCapabilities).is_none() {
+    if !params.has_meta(MetaField::ClientCapabilities) {
         wrong.push(missing(MetaField::ClientCapabilities));
     }
     incomplete(&wrong)

@@ -113,7 +113,7 @@ impl Catalogue {
         match call {
             Call::Tool { index: Some(index), arguments, .. } => run(handlers.tools.get(index), arguments, cx),
             Call::Tool { index: None, name, arguments } => {
-                run(handlers.any_tool.as_ref(), NamedCall { name: (*name).into(), arguments }, cx)
+                run(handlers.any_tool.as_ref(), NamedCall { name, arguments }, cx)
             }
             Call::Prompt { index: Some(index), arguments, .. } => run(handlers.prompts.get(index), arguments, cx),
             Call::Prompt { index: None, name, arguments } => {

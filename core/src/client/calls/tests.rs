@@ -44,14 +44,14 @@ fn the_nearer_of_two_clocks_counts() {
     calls.settle();
     assert_eq!(calls.first(), Some((at(15), TimerKind::CallHard)));
     assert_eq!(calls.take_due(at(15)), Some((second, Due::Timeout(TimeoutKind::Hard))));
-    calls.close(second).unwrap();
+    calls.close(second, |_| ()).unwrap();
     calls.settle();
     assert_eq!(calls.first(), Some((at(20), TimerKind::CallHard)));
     // Hard wins a draw.
     calls.get_mut(first).unwrap().touch(at(10));
     assert_eq!(calls.take_due(at(20)), Some((first, Due::Timeout(TimeoutKind::Hard))));
-    assert!(calls.close(first).is_some());
-    assert!(calls.close(first).is_none() && calls.get(first).is_none() && calls.is_empty());
+    assert!(calls.close(first, |_| ()).is_some());
+    assert!(calls.close(first, |_| ()).is_none() && calls.get(first).is_none() && calls.is_empty());
     calls.settle();
     assert_eq!(calls.first(), None);
 }
@@ -65,7 +65,7 @@ fn stale_entries_are_bounded() {
     for round in 0..100_000 {
         let id = calls.open(call(Some(1_000_000 + round), None));
         calls.arm(id);
-        calls.close(id).unwrap();
+        calls.close(id, |_| ()).unwrap();
         calls.settle();
         assert!(calls.heap.len() <= 2 * 2 + STALE_ENTRIES);
     }
