@@ -40,6 +40,16 @@ pub(crate) enum Figure {
     Cpu,
 }
 
+/// How much dearer or slower the front on async-std may be than that on tokio.
+const BESIDE_TOKIO: f64 = 1.3;
+
+/// Two lines: the front on async-std, against that on tokio.
+pub(crate) fn beside_tokio(case: &str, name: &str, seen: &[Sample], tokio: &[Sample]) -> [Row; 2] {
+    let case = format!("{case}; × is to mcp-sansio on tokio");
+    let goals = [(Goal::AtMost(BESIDE_TOKIO), Figure::Cpu), (Goal::AtLeast(1.0 / BESIDE_TOKIO), Figure::Rate)];
+    goals.map(|goal| row(&case, name, seen, tokio, Some(goal)))
+}
+
 /// One line: what a server has shown, against the raw one.
 pub(crate) fn row(case: &str, name: &str, seen: &[Sample], raw: &[Sample], goal: Option<(Goal, Figure)>) -> Row {
     let rates = |samples: &[Sample]| samples.iter().map(Sample::rate).collect::<Vec<_>>();

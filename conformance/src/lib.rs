@@ -7,9 +7,10 @@
 //!                                                environment that the suite sets
 //! ```
 //!
-//! Both are written with the public API of `mcp-sansio-tokio` alone. Names and texts are the suite's. `cargo xtask
-//! conformance` runs it.
+//! Both are written with the public API of `mcp-sansio-io` alone; only [`front`] knows that there are runtimes.
+//! Names and texts are the suite's. `cargo xtask conformance` runs it.
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod front;
 pub mod server;

@@ -56,7 +56,8 @@ async fn connect(way: Way, server: BuiltServer, scenario: &Scenario, negotiation
 /// The client of the suite, connected to the server of the suite at one revision.
 async fn pair(way: Way, version: Version) -> Client {
     let scenario = Scenario::new("tools_call", version, Value::Null);
-    let client = connect(way, everything(None).unwrap(), &scenario, Negotiation::Pinned).await;
+    let client =
+        connect(way, everything(None, &TokioRuntime::current()).unwrap(), &scenario, Negotiation::Pinned).await;
     assert_eq!(client.version(), Some(version));
     client
 }
@@ -175,7 +176,7 @@ async fn an_era_that_is_not_offered_is_refused() {
     for (only, other) in [(Era::Legacy, Version::V2026_07_28), (Era::Modern, Version::V2025_11_25)] {
         let scenario = Scenario::new("tools_call", other, Value::Null);
         for way in [Way::Stream, Way::Http] {
-            let server = everything(Some(only)).unwrap();
+            let server = everything(Some(only), &TokioRuntime::current()).unwrap();
             try_connect(way, server.clone(), scenario.client(Negotiation::Pinned)).await.unwrap_err();
             let client = connect(way, server, &scenario, Negotiation::Automatic).await;
             assert_eq!(client.era(), Some(only), "{way:?}");
@@ -219,7 +220,7 @@ async fn a_scenario_tells_success_from_failure() {
 async fn a_missing_capability_is_refused_with_what_is_missing() {
     for way in [Way::Stream, Way::Http] {
         let bare = Client::builder("bare", "1.0.0");
-        let client = try_connect(way, everything(None).unwrap(), bare).await.unwrap();
+        let client = try_connect(way, everything(None, &TokioRuntime::current()).unwrap(), bare).await.unwrap();
         let refused = client.call_tool("test_missing_capability", json!({})).await.unwrap_err();
         let ClientError::Call(CallError::Remote(error)) = refused else { panic!("{refused:?}") };
         let data: Value = error.data.unwrap().parse().unwrap();

@@ -54,6 +54,11 @@ impl Json {
         Self(bytes)
     }
 
+    /// The same in memory of its own, for those who keep it longer than the frame that it is a slice of.
+    pub(crate) fn apart(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// The text.
     #[must_use]
     pub fn get(&self) -> &str {

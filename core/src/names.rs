@@ -6,7 +6,7 @@
 //! | [`DiagnosticKind`] | what a remark is about |
 //! | [`Sent`], [`Closed`](server::Closed), [`RequestFailure`] | what became of something |
 //! | [`Call`](server::Call), [`List`](server::List) | what is asked |
-//! | [`CallError`] | how a call failed, and with [`CallError::to_error`] whose fault it is |
+//! | [`CallError`], [`ExchangeError`] | how a call failed, and with [`CallError::to_error`] whose fault it is |
 //! | [`Error::blame`] | whose fault it is |
 //!
 //! Names are lower case with underscores, and stay as they are. Names on the wire are those of [`crate::spec`].
@@ -16,6 +16,7 @@ use std::time::Duration;
 use crate::client::{self, CallError, TimeoutKind};
 use crate::diagnostic::DiagnosticKind;
 use crate::error::{Error, Misuse};
+use crate::http::client::ExchangeError;
 use crate::limits::{Bound, Limits};
 use crate::machine::TimerKind;
 use crate::server::{self, Call, Notified, RequestFailure, Sent};
@@ -222,6 +223,40 @@ impl CallError {
             | Self::Incompatible { .. }
             | Self::NotInVersion { .. }
             | Self::CapabilityMissing { .. } => Error::PeerIncompatible(self.to_string().into()),
+        }
+    }
+}
+
+impl ExchangeError {
+    /// The name of the failure.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Status { .. } => "status",
+            Self::Redirected { .. } => "redirected",
+            Self::Unauthorized(_) => "unauthorized",
+            Self::ContentType { .. } => "content_type",
+            Self::TooLong { .. } => "too_long",
+            Self::Malformed => "malformed",
+            Self::Ended => "ended",
+            Self::NotSent(_) => "not_sent",
+            Self::Broken(_) => "broken",
+            Self::SessionLost => "session_lost",
+        }
+    }
+
+    /// The status of the answer that failed the exchange, if there was one.
+    #[must_use]
+    pub const fn status(&self) -> Option<u16> {
+        match self {
+            Self::Status { status } | Self::Redirected { status } | Self::ContentType { status } => Some(*status),
+            Self::Unauthorized(challenge) => Some(challenge.status),
+            Self::TooLong { .. }
+            | Self::Malformed
+            | Self::Ended
+            | Self::NotSent(_)
+            | Self::Broken(_)
+            | Self::SessionLost => None,
         }
     }
 }

@@ -42,12 +42,15 @@ pub mod client;
 mod driver;
 #[cfg(feature = "http")]
 pub mod http;
+mod listen;
 mod random;
 mod report;
 mod runtime;
 pub mod server;
+mod signal;
 #[cfg(feature = "tracing")]
 mod spans;
+pub mod stdio;
 mod sync;
 mod trace;
 
@@ -55,5 +58,5 @@ pub use driver::StreamError;
 pub use mcp_sansio as core;
 pub use random::NoRandomness;
 pub use report::{CallEvent, Outcome, Report, Stage};
-pub use runtime::{BoxFuture, Runtime};
+pub use runtime::{BoxFuture, Runtime, now};
 pub use trace::{LONGEST_LINE, Trace, TraceHook};

@@ -1,16 +1,27 @@
 //! What a front needs of an async runtime: a clock, a way to sleep, a way to run a future beside its caller.
 //!
 //! Everything else (sockets, pipes, child processes) comes in as byte streams. A runtime for tests can be written in
-//! twenty lines; the one for tokio is in `mcp-sansio-tokio`.
+//! twenty lines; those for tokio and async-std are in `mcp-sansio-tokio` and
+//! `mcp-sansio-async-std`.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_sansio::machine::Now;
+use mcp_sansio::machine::{Mono, Now, Unix};
 
 /// A boxed future that may cross threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The time, given what a monotonic clock shows.
+#[must_use]
+pub fn now(elapsed: Duration) -> Now {
+    let mono = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+    // A clock before 1970 is taken as 1970.
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let unix = u64::try_from(unix.as_millis()).unwrap_or(u64::MAX);
+    Now { mono: Mono::from_nanos(mono), unix: Unix::from_millis(unix) }
+}
 
 /// A runtime, as one object that is shared by every connection on it.
 pub trait Runtime: Send + Sync + 'static {

@@ -1,9 +1,6 @@
 //! Clients on streams.
 
-use std::io;
-
 use mcp_sansio_io::client::{Client, ClientBuilder, ConnectionError, nothing};
-use mcp_sansio_io::{BoxFuture, StreamError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, ToSocketAddrs};
 
@@ -19,7 +16,7 @@ where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
     let (reader, writer) = tokio::io::split(stream);
-    connect_halves(client, reader, writer, nothing()).await
+    connect_halves(client, reader, writer).await
 }
 
 /// Connects over TCP.
@@ -28,11 +25,11 @@ where
 /// As [`connect_stream`], and when there is nobody at the address.
 pub async fn connect_tcp(client: ClientBuilder, address: impl ToSocketAddrs) -> Result<Client, ConnectionError> {
     client.check()?;
-    let stream = TcpStream::connect(address).await.map_err(unreachable)?;
+    let stream = TcpStream::connect(address).await.map_err(ConnectionError::unreachable)?;
     // Frames are whole messages: holding them back gains nothing.
-    stream.set_nodelay(true).map_err(unreachable)?;
+    stream.set_nodelay(true).map_err(ConnectionError::unreachable)?;
     let (reader, writer) = stream.into_split();
-    connect_halves(client, reader, writer, nothing()).await
+    connect_halves(client, reader, writer).await
 }
 
 /// Connects over a Unix socket.
@@ -42,26 +39,15 @@ pub async fn connect_tcp(client: ClientBuilder, address: impl ToSocketAddrs) -> 
 #[cfg(unix)]
 pub async fn connect_unix(client: ClientBuilder, path: impl AsRef<std::path::Path>) -> Result<Client, ConnectionError> {
     client.check()?;
-    let stream = tokio::net::UnixStream::connect(path).await.map_err(unreachable)?;
+    let stream = tokio::net::UnixStream::connect(path).await.map_err(ConnectionError::unreachable)?;
     let (reader, writer) = stream.into_split();
-    connect_halves(client, reader, writer, nothing()).await
+    connect_halves(client, reader, writer).await
 }
 
-fn unreachable(error: io::Error) -> ConnectionError {
-    ConnectionError::Stream(StreamError::Open(error).into())
-}
-
-pub(crate) async fn connect_halves<R, W>(
-    client: ClientBuilder,
-    reader: R,
-    writer: W,
-    after: BoxFuture<'static, ()>,
-) -> Result<Client, ConnectionError>
+async fn connect_halves<R, W>(client: ClientBuilder, reader: R, writer: W) -> Result<Client, ConnectionError>
 where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let (connecting, driver) = client.over(TokioRuntime::current(), Adapter(reader), Adapter(writer), after)?;
-    tokio::spawn(driver);
-    connecting.await
+    client.connect_over(TokioRuntime::current(), Adapter(reader), Adapter(writer), nothing()).await
 }

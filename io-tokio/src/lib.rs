@@ -39,12 +39,12 @@ mod web;
 pub use mcp_sansio_io::core::{error, json, limits, model, spec};
 pub use mcp_sansio_io::{
     BoxFuture, CallEvent, LONGEST_LINE, NoRandomness, Outcome, Report, Runtime, Stage, StreamError, Trace, TraceHook,
-    client, core, server,
+    client, core, now, server,
 };
 
-pub use mcp_sansio_io::child::StderrTail;
+pub use mcp_sansio_io::child::{CommandError, StderrTail};
 
-pub use self::child::{Command, CommandError, connect_command};
+pub use self::child::{Command, TokioChild, TokioProcesses, connect_command};
 #[cfg(unix)]
 pub use self::connect::connect_unix;
 pub use self::connect::{connect_stream, connect_tcp};
@@ -52,10 +52,10 @@ pub use self::io::Adapter;
 pub use self::runtime::TokioRuntime;
 #[cfg(unix)]
 pub use self::serve::serve_unix;
-pub use self::serve::{MAX_CONNECTIONS, serve_stream, serve_tcp};
+pub use self::serve::{serve_stream, serve_tcp};
 pub use self::stdio::{accept_stdio, serve_stdio};
 #[cfg(feature = "http")]
-pub use self::web::{HttpServer, TcpConnector, connect_endpoint, connect_http, serve_http};
+pub use self::web::{HttpServer, Listening, TcpConnector, connect_endpoint, connect_http, serve_http};
 #[cfg(feature = "http")]
 pub use mcp_sansio_io::http;
-pub use mcp_sansio_io::server::ServeError;
+pub use mcp_sansio_io::server::{MAX_CONNECTIONS, ServeError};

@@ -1,9 +1,9 @@
 //! tokio as a runtime of the fronts.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use mcp_sansio_io::core::machine::{Mono, Now, Unix};
+use mcp_sansio_io::core::machine::Now;
 use mcp_sansio_io::{BoxFuture, Runtime};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -28,11 +28,7 @@ impl TokioRuntime {
 
 impl Runtime for TokioRuntime {
     fn now(&self) -> Now {
-        let mono = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        // A clock before 1970 is taken as 1970.
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let unix = u64::try_from(unix.as_millis()).unwrap_or(u64::MAX);
-        Now { mono: Mono::from_nanos(mono), unix: Unix::from_millis(unix) }
+        mcp_sansio_io::now(self.epoch.elapsed())
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {

@@ -1,16 +1,15 @@
 //! Streamable HTTP on sockets of tokio: the listener of a server, the connections of a client.
 
-use std::future::{Future, pending};
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use hyper_util::rt::TokioIo;
 use mcp_sansio_io::BoxFuture;
 use mcp_sansio_io::client::{Client, ClientBuilder, ConnectionError};
 use mcp_sansio_io::http::client::{ByteStream, Connector, Endpoint, Pool};
-use mcp_sansio_io::http::{Bounds, Connections, HttpService};
+use mcp_sansio_io::http::{self, Bind, Listener};
 use mcp_sansio_io::server::{BuiltServer, ServeError};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 
@@ -24,63 +23,40 @@ use crate::runtime::TokioRuntime;
 ///
 /// # Errors
 /// When the address cannot be listened at, or the operating system gives no randomness.
-pub async fn serve_http(server: BuiltServer, address: impl ToSocketAddrs) -> Result<(), ServeError> {
+pub async fn serve_http<A>(server: BuiltServer, address: A) -> Result<(), ServeError>
+where
+    A: ToSocketAddrs + Send,
+{
     let service = server.http(TokioRuntime::current()).build()?;
     HttpServer::bind(service, address).await?.run().await;
     Ok(())
 }
 
 /// A service that listens.
+pub type HttpServer = http::HttpServer<Listening>;
+
+/// A listener of tokio, for an [`HttpServer`].
 #[derive(Debug)]
-pub struct HttpServer {
-    service: HttpService,
-    listener: TcpListener,
-    address: SocketAddr,
-    bounds: Bounds,
+pub struct Listening(TcpListener);
+
+impl Listener for Listening {
+    type Stream = TokioIo<TcpStream>;
+
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
+        let (stream, _) = ready!(self.0.poll_accept(cx))?;
+        // Messages are whole: holding them back gains nothing. A socket that has gone is found out soon.
+        let _ = stream.set_nodelay(true);
+        Poll::Ready(Ok(TokioIo::new(stream)))
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
 }
 
-impl HttpServer {
-    /// Listens. Nothing is accepted until it runs.
-    ///
-    /// # Errors
-    /// When the address cannot be listened at.
-    pub async fn bind(service: HttpService, address: impl ToSocketAddrs) -> Result<Self, ServeError> {
-        let listener = TcpListener::bind(address).await.map_err(ServeError::Listen)?;
-        let address = listener.local_addr().map_err(ServeError::Listen)?;
-        Ok(Self { service, listener, address, bounds: Bounds::default() })
-    }
-
-    /// What connections may cost.
-    #[must_use]
-    pub const fn bounds(mut self, bounds: Bounds) -> Self {
-        self.bounds = bounds;
-        self
-    }
-
-    /// Where it listens.
-    #[must_use]
-    pub const fn local_addr(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Serves until it is dropped, and every connection with it.
-    pub async fn run(self) {
-        self.run_until(pending()).await;
-    }
-
-    /// Serves until `shutdown` is ready. Then nothing is accepted any more, streams that wait for news are ended as
-    /// the protocol wants it, and calls that run have [`Bounds::drain_time`] to finish.
-    pub async fn run_until(self, shutdown: impl Future<Output = ()>) {
-        let Self { service, listener, bounds, .. } = self;
-        let finish = service.clone();
-        let accept = move |cx: &mut Context<'_>| {
-            let (stream, _) = ready!(listener.poll_accept(cx))?;
-            // Messages are whole: holding them back gains nothing. A socket that has gone is found out soon.
-            let _ = stream.set_nodelay(true);
-            Poll::Ready(Ok(TokioIo::new(stream)))
-        };
-        let connections = Connections::new(TokioRuntime::current(), bounds);
-        connections.accept_all(service, accept, shutdown, || finish.shut_down()).await;
+impl<A: ToSocketAddrs + Send> Bind<A> for Listening {
+    fn bind(address: A) -> impl Future<Output = io::Result<Self>> + Send {
+        async move { TcpListener::bind(address).await.map(Self) }
     }
 }
 
@@ -99,10 +75,8 @@ pub async fn connect_http(url: &str) -> Result<Client, ConnectionError> {
 /// [`ConnectionError`]: settings that contradict themselves, a handshake that fails.
 pub async fn connect_endpoint(client: ClientBuilder, endpoint: Endpoint) -> Result<Client, ConnectionError> {
     let runtime = TokioRuntime::current();
-    let pool = Pool::new(Arc::clone(&runtime), TcpConnector);
-    let (connecting, driver) = client.over_http(runtime, pool, endpoint)?;
-    tokio::spawn(driver);
-    connecting.await
+    let pool = Pool::new(std::sync::Arc::clone(&runtime), TcpConnector);
+    client.connect_over_http(runtime, pool, endpoint).await
 }
 
 /// Opens sockets for clients: what a [`Pool`] is made with.

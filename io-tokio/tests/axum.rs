@@ -2,6 +2,8 @@
 #![cfg(feature = "http")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod front;
+#[path = "../../io-common/tests/fronts/web.rs"]
 mod web;
 
 #[allow(dead_code)]

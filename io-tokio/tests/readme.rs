@@ -3,6 +3,8 @@
 #![cfg(all(feature = "http", unix))]
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod front;
+#[path = "../../io-common/tests/fronts/web.rs"]
 mod web;
 
 #[allow(dead_code)]

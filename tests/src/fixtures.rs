@@ -3,10 +3,13 @@
 //! The files are data, so that other languages make the same machines from them; `tests/vectors/README.md` says what
 //! their members mean.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::client::{Client, Config, Connect, Timeouts};
+use mcp_sansio::http::client::{Endpoint, EndpointError, HttpClient};
+use mcp_sansio::http::server::{Allow, Options, Replay};
 use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::model::{
@@ -17,7 +20,7 @@ use mcp_sansio::rng::Seed;
 use mcp_sansio::server::request_state::SealKeys;
 use mcp_sansio::server::{Definition, DefinitionBuilder, List, Server};
 use mcp_sansio::spec::{Method, Version};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// A server of a fixture, which nothing has happened to.
 ///
@@ -38,6 +41,55 @@ pub fn definition(text: &str) -> Definition {
     fixture.builder().build().unwrap_or_else(|error| panic!("the fixture makes no definition: {error}"))
 }
 
+/// How a server is served over HTTP: the options of a vector.
+///
+/// # Panics
+/// When the text holds none.
+#[must_use]
+pub fn options(text: &str) -> Options {
+    let written: ServedBy = serde_json::from_str(text).unwrap_or_else(|error| panic!("no options: {error}"));
+    let mut options = Options::default();
+    if written.stateless {
+        options = options.stateless();
+    }
+    if written.json_answers {
+        options = options.json_answers();
+    }
+    if let Some(millis) = written.keep_alive_ms {
+        options = options.keep_alive(millis.map(Duration::from_millis));
+    }
+    if let Some(window) = written.replay {
+        let default = Replay::default();
+        options = options.replay(Replay {
+            events: window.events.unwrap_or(default.events),
+            bytes: window.bytes.unwrap_or(default.bytes),
+            retry: window.retry_ms.map_or(default.retry, Duration::from_millis),
+        });
+    }
+    if let Some(hosts) = written.hosts {
+        options = options.hosts(hosts.allow());
+    }
+    if let Some(origins) = written.origins {
+        options = options.origins(origins.allow());
+    }
+    if let Some(pair) = written.sse_pair {
+        options = options.sse_pair(pair.events, pair.messages);
+    }
+    options
+}
+
+/// A client of a fixture over HTTP, reached as a vector says; pinned to a revision if one is given.
+///
+/// # Panics
+/// When the fixture or the options are none.
+#[must_use]
+pub fn http_client(text: &str, options: &str, pinned: Option<&str>) -> HttpClient {
+    let fixture: ClientFixture = serde_json::from_str(text).unwrap_or_else(|error| panic!("no fixture: {error}"));
+    let reached: ReachedBy = serde_json::from_str(options).unwrap_or_else(|error| panic!("no options: {error}"));
+    HttpClient::over_http(fixture.config(pinned), reached.endpoint())
+        .unwrap_or_else(|error| panic!("the fixture makes no client: {error}"))
+}
+
 /// A client of a fixture, which nothing has happened to; pinned to a revision if one is given.
 ///
 /// # Panics
@@ -47,6 +99,91 @@ pub fn client(text: &str, pinned: Option<&str>) -> Client {
     let fixture: ClientFixture = serde_json::from_str(text).unwrap_or_else(|error| panic!("no fixture: {error}"));
     let config = fixture.config(pinned);
     Client::new(config).unwrap_or_else(|error| panic!("the fixture makes no client: {error}"))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServedBy {
+    #[serde(default)]
+    stateless: bool,
+    #[serde(default)]
+    json_answers: bool,
+    /// `null` is none; absent is the default.
+    #[serde(default, deserialize_with = "present")]
+    keep_alive_ms: Option<Option<u64>>,
+    replay: Option<Window>,
+    hosts: Option<Welcome>,
+    origins: Option<Welcome>,
+    sse_pair: Option<SsePair>,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Window {
+    events: Option<usize>,
+    bytes: Option<usize>,
+    retry_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SsePair {
+    events: String,
+    messages: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Welcome {
+    Word(String),
+    List(Vec<String>),
+}
+
+impl Welcome {
+    fn allow(self) -> Allow {
+        match self {
+            Self::Word(word) if word == "any" => Allow::any(),
+            Self::Word(word) if word == "loopback" => Allow::loopback(),
+            Self::Word(word) => panic!("{word:?} is no rule"),
+            Self::List(entries) => Allow::list(entries),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReachedBy {
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    authorization: Option<String>,
+    #[serde(default)]
+    ask_authorization: bool,
+    get_stream: Option<bool>,
+    deprecated_sse: Option<bool>,
+}
+
+impl ReachedBy {
+    fn endpoint(self) -> Endpoint {
+        let wrong = |error: EndpointError| panic!("the options make no endpoint: {error}");
+        let url = self.url.unwrap_or_else(|| "http://localhost/mcp".to_owned());
+        let mut endpoint = Endpoint::new(&url)
+            .unwrap_or_else(wrong)
+            .ask_authorization(self.ask_authorization)
+            .get_stream(self.get_stream.unwrap_or(true))
+            .deprecated_sse(self.deprecated_sse.unwrap_or(true));
+        for (name, value) in self.headers {
+            endpoint = endpoint.header(&name, value).unwrap_or_else(wrong);
+        }
+        if let Some(value) = self.authorization {
+            endpoint = endpoint.authorization(value).unwrap_or_else(wrong);
+        }
+        endpoint
+    }
 }
 
 #[derive(Deserialize)]
@@ -120,7 +257,14 @@ struct Bounds {
     walk_pages: Option<usize>,
     walk_items: Option<usize>,
     batch_messages: Option<usize>,
+    output_bytes: Option<usize>,
+    sessions: Option<usize>,
+    listens: Option<usize>,
+    listens_per_principal: Option<usize>,
+    session_streams: Option<usize>,
     invocation_ms: Option<u64>,
+    session_idle_ms: Option<u64>,
+    resume_budget_ms: Option<u64>,
 }
 
 impl Bounds {
@@ -134,6 +278,13 @@ impl Bounds {
         set(&mut limits.walk_pages, self.walk_pages);
         set(&mut limits.walk_items, self.walk_items);
         set(&mut limits.batch_messages, self.batch_messages);
+        set(&mut limits.output_bytes, self.output_bytes);
+        set(&mut limits.session_streams, self.session_streams);
+        limits.sessions = self.sessions.or(limits.sessions);
+        limits.listens = self.listens.or(limits.listens);
+        limits.listens_per_principal = self.listens_per_principal.or(limits.listens_per_principal);
+        limits.session_idle = self.session_idle_ms.map(Duration::from_millis).or(limits.session_idle);
+        limits.resume_budget = self.resume_budget_ms.map_or(limits.resume_budget, Duration::from_millis);
         limits.rounds = self.rounds.unwrap_or(limits.rounds);
         limits.invocation = self.invocation_ms.map(Duration::from_millis);
     }

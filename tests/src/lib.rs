@@ -7,3 +7,4 @@ pub mod guest;
 pub mod schema;
 pub mod site;
 pub mod solo;
+pub mod vectors;

@@ -3,7 +3,7 @@
 //! | command | decides |
 //! |---|---|
 //! | `test` | whether everything in the tree holds, in every language |
-//! | `purity` | whether the core stays free of clocks, randomness, locks and IO |
+//! | `purity` | whether the core stays free of clocks, randomness, locks and IO, and async-std of tokio |
 //! | `words` | whether fronts are thin and know no protocol words |
 //! | `requirements` | which rows of the specification are proved, by which tests |
 //! | `licences` | whether every dependency may be used and comes from the registry |
@@ -11,6 +11,7 @@
 //! | `python` | whether the wheel holds, installed as a stranger would |
 //! | `conformance` | whether the official suite passes, but for what is known |
 //! | `fuzz` | how long each fuzz target ran |
+//! | `vectors` | whether every front says what the conversations of `tests/vectors` say |
 //! | `bench` | nothing: it starts the benchmark package |
 //!
 //! Exit codes: 0 all held, 1 something did not hold, 2 the command line was wrong.
@@ -29,6 +30,7 @@ mod report;
 mod requirements;
 mod source;
 mod test;
+mod vectors;
 mod words;
 mod workspace;
 
@@ -80,6 +82,12 @@ const COMMANDS: &[Command] = &[
         run: conformance::run,
     },
     Command { name: "fuzz", summary: "run the fuzz targets and keep the ledger", help: fuzz::HELP, run: fuzz::run },
+    Command {
+        name: "vectors",
+        summary: "play the conversations of tests/vectors in every front",
+        help: vectors::HELP,
+        run: vectors::run,
+    },
     Command { name: "bench", summary: "run the benchmarks", help: bench::HELP, run: bench::run },
 ];
 

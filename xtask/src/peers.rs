@@ -29,6 +29,9 @@ pub(crate) const CACHE: &str = ".cache";
 /// Tells the interop tests where the peers are.
 pub(crate) const CACHE_VARIABLE: &str = "MCP_INTEROP_CACHE";
 
+/// The interpreter of the environment, below the cache, that the Python binding is installed into for its tests.
+pub(crate) const BUILT_PYTHON: &str = if cfg!(windows) { "built/Scripts/python.exe" } else { "built/bin/python" };
+
 const NODE: &str = "tests/interop/node";
 const PYTHON: &str = "tests/interop/python";
 /// Holds the lock file that an installation was made from.
@@ -102,8 +105,8 @@ pub(crate) fn install_packages(
         return Ok(home);
     }
     require(workspace, &NPM)?;
-    let npm = Run::new(workspace, "npm").args(["ci", "--no-audit", "--no-fund"]);
-    npm.args(options).args(["--prefix"]).args([&home]).go()?;
+    let npm = || Run::new(workspace, "npm").args(["ci", "--no-audit", "--no-fund"]).args(options);
+    twice(|| npm().args(["--prefix"]).args([&home]).go())?;
     stamp(&home, &lock)?;
     Ok(home)
 }
@@ -125,12 +128,15 @@ pub(crate) fn install_requirements(workspace: &Workspace, from: &str, folder: &s
     }
     require(workspace, &VENV)?;
     Run::new(workspace, "python3").args(["-m", "venv", "--clear"]).args([&home]).go()?;
-    Run::new(workspace, &python)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
-        .args([workspace.path(from).join("requirements.txt")])
-        .go()?;
+    let pip = || Run::new(workspace, &python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    twice(|| pip().args(["--requirement"]).args([workspace.path(from).join("requirements.txt")]).go())?;
     stamp(&home, &requirements)?;
     Ok(python)
+}
+
+/// A registry that did not answer may answer the second time.
+fn twice(install: impl Fn() -> Result<(), Error>) -> Result<(), Error> {
+    install().or_else(|_| install())
 }
 
 /// Fails, with the way out, when a tool is not there and cannot be brought.

@@ -1,9 +1,11 @@
-//! The servers that are compared. Each is the echo, on tokio in one thread, and says on standard output where it listens.
+//! The servers that are compared. Each is the echo, in one thread on tokio if nothing else is said, and says on standard
+//! output where it listens.
 //!
 //! | server | what it is |
 //! |---|---|
 //! | raw hyper | hyper, whose service reads the body and answers it like the floor |
 //! | mcp-sansio | [`mcp_sansio_tokio::HttpServer`], typed arguments, derived schema, validated |
+//! | mcp-sansio on async-std | [`mcp_sansio_async_std::HttpServer`], the same; async-std has threads of its own beside |
 //! | rmcp | its `StreamableHttpService` on hyper, as it comes |
 //! | TypeScript, Python | the fixtures of the interop tests (`tests/interop`), whose tools are more than a hundred |
 
@@ -21,7 +23,8 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use mcp_sansio_tokio::{HttpServer, TokioRuntime};
+use mcp_sansio_tokio::http::{Bind, HttpServer};
+use mcp_sansio_tokio::{Runtime, TokioRuntime};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
@@ -34,6 +37,7 @@ use crate::{echo, floor, os};
 pub(super) enum Kind {
     Raw,
     Ours,
+    AsyncStd,
     Rmcp,
     TypeScript,
     Python,
@@ -42,7 +46,7 @@ pub(super) enum Kind {
 impl Kind {
     /// Those that can be started here. The peers of other languages are there if `xtask` has installed them.
     pub(super) fn all() -> Vec<Self> {
-        let ours = [Self::Raw, Self::Ours, Self::Rmcp];
+        let ours = [Self::Raw, Self::Ours, Self::AsyncStd, Self::Rmcp];
         let others = [Self::TypeScript, Self::Python].into_iter().filter(|kind| kind.command().is_some());
         ours.into_iter().chain(others).collect()
     }
@@ -55,7 +59,7 @@ impl Kind {
             command
         };
         match self {
-            Self::Raw | Self::Ours | Self::Rmcp => {
+            Self::Raw | Self::Ours | Self::AsyncStd | Self::Rmcp => {
                 let mut command = Command::new(std::env::current_exe().ok()?);
                 command.args(["--serve", &format!("http-{}", self.name()), "1"]);
                 Some(command)
@@ -75,6 +79,7 @@ impl Kind {
         match self {
             Self::Raw => "raw",
             Self::Ours => "ours",
+            Self::AsyncStd => "async-std",
             Self::Rmcp => "rmcp",
             Self::TypeScript => "typescript",
             Self::Python => "python",
@@ -86,6 +91,7 @@ impl Kind {
         match self {
             Self::Raw => "raw hyper",
             Self::Ours => "mcp-sansio",
+            Self::AsyncStd => "mcp-sansio on async-std",
             Self::Rmcp => "rmcp 3.11.0",
             Self::TypeScript => "TypeScript SDK 2.4.0",
             Self::Python => "Python SDK 2.3.0",
@@ -100,17 +106,21 @@ fn cache() -> Option<PathBuf> {
 
 /// Is the server `name`, until it is ended.
 pub(crate) fn serve(name: &str, tools: usize) -> Result<(), Box<dyn Error>> {
-    let own = [Kind::Raw, Kind::Ours, Kind::Rmcp];
+    let own = [Kind::Raw, Kind::Ours, Kind::AsyncStd, Kind::Rmcp];
     let kind = own.into_iter().find(|kind| kind.name() == name).ok_or("no server of that name")?;
     os::pin(0);
+    if kind == Kind::AsyncStd {
+        let runtime = mcp_sansio_async_std::AsyncStdRuntime::current();
+        return async_std::task::block_on(ours::<mcp_sansio_async_std::Listening>(tools, runtime));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Its tasks are not all `Send`.
     runtime.block_on(tokio::task::LocalSet::new().run_until(async {
         match kind {
             Kind::Raw => raw().await,
-            Kind::Ours => ours(tools).await,
+            Kind::Ours => ours::<mcp_sansio_tokio::Listening>(tools, TokioRuntime::current()).await,
             Kind::Rmcp => rmcp(tools).await,
-            Kind::TypeScript | Kind::Python => Err("a peer is a program of its own".into()),
+            Kind::AsyncStd | Kind::TypeScript | Kind::Python => Err("a peer is a program of its own".into()),
         }
     }))
 }
@@ -152,9 +162,9 @@ async fn raw_answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>,
     Ok(response)
 }
 
-async fn ours(tools: usize) -> Result<(), Box<dyn Error>> {
-    let service = echo::ours(tools)?.http(TokioRuntime::current()).build()?;
-    let server = HttpServer::bind(service, "127.0.0.1:0").await?;
+async fn ours<L: Bind<&'static str>>(tools: usize, runtime: Arc<dyn Runtime>) -> Result<(), Box<dyn Error>> {
+    let service = echo::ours(tools)?.http(runtime).build()?;
+    let server = HttpServer::<L>::bind(service, "127.0.0.1:0").await?;
     say(server.local_addr())?;
     server.run().await;
     Ok(())

@@ -13,7 +13,7 @@ pub(crate) use self::servers::serve;
 use crate::frames::Era;
 use crate::os;
 use crate::report::{Goal, Table};
-use crate::served::{Effort, Figure, Sample, row};
+use crate::served::{Effort, Figure, Sample, beside_tokio, row};
 
 /// What is asked of the servers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,6 +85,12 @@ fn measure_group(effort: Effort, era: Era, job: Job, cases: &[Case], table: &mut
         for ((kind, _), seen) in loads.iter().zip(&seen) {
             let goal = case.goal().filter(|_| *kind == Kind::Ours);
             table.push(row(&case.title(), kind.title(), seen, &raw, goal));
+        }
+        let of = |kind| loads.iter().zip(&seen).find(|((known, _), _)| *known == kind).map(|(_, seen)| seen);
+        if let (Some(tokio), Some(other)) = (of(Kind::Ours), of(Kind::AsyncStd)) {
+            for row in beside_tokio(&case.title(), Kind::AsyncStd.title(), other, tokio) {
+                table.push(row);
+            }
         }
     }
 }

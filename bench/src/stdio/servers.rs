@@ -1,9 +1,10 @@
-//! The servers that are compared. Each is an echo, and a list of tools, on tokio in one thread.
+//! The servers that are compared. Each is an echo, and a list of tools, in one thread on tokio if nothing else is said.
 //!
 //! | server | what it is |
 //! |---|---|
 //! | raw loop | lines from a pipe, the floor's parse and answer, all answers of a chunk in one write |
 //! | mcp-sansio | [`mcp_sansio_tokio::serve_stdio`], typed arguments, derived schema, validated |
+//! | mcp-sansio on async-std | [`mcp_sansio_async_std::serve_stdio`], the same; async-std has threads of its own beside |
 //! | rmcp, pipes | rmcp with its non-blocking pipes |
 //! | rmcp | rmcp with its default streams |
 
@@ -21,18 +22,20 @@ use crate::{echo, floor, os, server};
 pub(super) enum Kind {
     Raw,
     Ours,
+    AsyncStd,
     RmcpPipes,
     Rmcp,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 4] = [Self::Raw, Self::Ours, Self::RmcpPipes, Self::Rmcp];
+    pub(super) const ALL: [Self; 5] = [Self::Raw, Self::Ours, Self::AsyncStd, Self::RmcpPipes, Self::Rmcp];
 
     /// The name on the command line.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Raw => "raw",
             Self::Ours => "ours",
+            Self::AsyncStd => "async-std",
             Self::RmcpPipes => "rmcp-pipes",
             Self::Rmcp => "rmcp",
         }
@@ -43,6 +46,7 @@ impl Kind {
         match self {
             Self::Raw => "raw line loop",
             Self::Ours => "mcp-sansio",
+            Self::AsyncStd => "mcp-sansio on async-std",
             Self::RmcpPipes => "rmcp 3.11.0, `stdio_pipes()`",
             Self::Rmcp => "rmcp 3.11.0, `stdio()`",
         }
@@ -53,11 +57,16 @@ impl Kind {
 pub(crate) fn serve(name: &str, tools: usize) -> Result<(), Box<dyn std::error::Error>> {
     let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or("no server of that name")?;
     os::pin(0);
+    if kind == Kind::AsyncStd {
+        let server = echo::ours(tools)?;
+        return Ok(async_std::task::block_on(mcp_sansio_async_std::serve_stdio(server))?);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match kind {
             Kind::Raw => Ok(raw(tools).await?),
-            Kind::Ours => ours(tools).await,
+            // The latter is served already.
+            Kind::Ours | Kind::AsyncStd => ours(tools).await,
             Kind::RmcpPipes => rmcp(tools, rmcp::transport::io::stdio_pipes()).await,
             Kind::Rmcp => rmcp(tools, rmcp::transport::stdio()).await,
         }

@@ -4,16 +4,12 @@ use std::error::Error;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use mcp_sansio_conformance::server::everything;
-use mcp_sansio_tokio::core::http::server::{Options, Replay};
-use mcp_sansio_tokio::server::BuiltServer;
-use mcp_sansio_tokio::spec::Era;
-use mcp_sansio_tokio::{HttpServer, TokioRuntime, serve_stdio};
+use mcp_sansio_conformance::front::Front;
+use mcp_sansio_io::core::spec::Era;
 
 const HELP: &str = "
-Usage: everything-server (--http ADDR | --stdio) [--modern-only | --legacy-only]
+Usage: everything-server (--http ADDR | --stdio) [--modern-only | --legacy-only] [--runtime tokio|async-std]
 
 Offers every tool, prompt and resource that the official conformance suite asks for.
 
@@ -22,13 +18,11 @@ Offers every tool, prompt and resource that the official conformance suite asks 
   --stdio         serve over standard input and output, until end of input
   --modern-only   serve revisions from 2026-07-28 on
   --legacy-only   serve revisions up to 2025-11-25
+  --runtime R     the runtime to serve on: tokio, if not given, or async-std
   -h, --help      this text
 
 Exit codes: 0 the client has gone, or it was interrupted; 1 the server failed; 2 the command line makes no sense.
 ";
-
-/// How long clients of the legacy era shall stay away when their stream has ended.
-const RETRY: Duration = Duration::from_millis(500);
 
 /// How to serve.
 enum Way {
@@ -36,9 +30,8 @@ enum Way {
     Stdio,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let (mut way, mut only) = (None, None);
+fn main() -> ExitCode {
+    let (mut way, mut only, mut front) = (None, None, Front::default());
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -51,13 +44,17 @@ async fn main() -> ExitCode {
                 _ => return usage("--http needs an address and a port"),
             },
             "--stdio" if way.is_none() => way = Some(Way::Stdio),
+            "--runtime" => match words.next().and_then(|name| Front::parse(&name)) {
+                Some(chosen) => front = chosen,
+                None => return usage("--runtime is tokio or async-std"),
+            },
             "--modern-only" if only.is_none() => only = Some(Era::Modern),
             "--legacy-only" if only.is_none() => only = Some(Era::Legacy),
             _ => return usage(&format!("{word} is not understood here")),
         }
     }
     let Some(way) = way else { return usage("say how to serve: --http ADDR or --stdio") };
-    match serve(way, only).await {
+    match serve(way, only, front) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("everything-server: {error}");
@@ -66,29 +63,13 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(way: Way, only: Option<Era>) -> Result<(), Box<dyn Error>> {
-    let server = everything(only)?;
-    match way {
-        Way::Http(address) => serve_http(server, address).await,
-        Way::Stdio => Ok(serve_stdio(server).await?),
-    }
-}
-
-/// Keeps what goes out, so that clients can come back for it.
-async fn serve_http(server: BuiltServer, address: SocketAddr) -> Result<(), Box<dyn Error>> {
-    let options = Options::default().replay(Replay { retry: RETRY, ..Replay::default() });
-    let service = server.http(TokioRuntime::current()).options(options).build()?;
-    let server = HttpServer::bind(service, address).await?;
-    writeln!(std::io::stdout(), "http://{}/mcp", server.local_addr())?;
-    server
-        .run_until(async {
-            // Without a way to be told, it serves for ever.
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        })
-        .await;
-    Ok(())
+fn serve(way: Way, only: Option<Era>, front: Front) -> Result<(), Box<dyn Error>> {
+    front.run(async {
+        match way {
+            Way::Http(address) => front.serve_http(only, address).await,
+            Way::Stdio => front.serve_stdio(only).await,
+        }
+    })?
 }
 
 fn usage(why: &str) -> ExitCode {

@@ -1,8 +1,8 @@
 //! How the client answers questions: as a user would who agrees to everything and fills in what must be filled in.
 
-use mcp_sansio_tokio::client::ClientBuilder;
-use mcp_sansio_tokio::json::Json;
-use mcp_sansio_tokio::model::{CreateMessageResult, ElicitResult, Root};
+use mcp_sansio_io::client::ClientBuilder;
+use mcp_sansio_io::core::json::Json;
+use mcp_sansio_io::core::model::{CreateMessageResult, ElicitResult, Root};
 use serde_json::{Map, Value, json};
 
 /// Declares all that a client can answer, and answers it.

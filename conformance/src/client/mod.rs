@@ -9,9 +9,9 @@ mod scenarios;
 
 use std::env::VarError;
 
-use mcp_sansio_tokio::client::{Client, ClientBuilder, ClientError, ConnectionError};
-use mcp_sansio_tokio::core::client::Connect;
-use mcp_sansio_tokio::spec::Version;
+use mcp_sansio_io::client::{Client, ClientBuilder, ClientError, ConnectionError};
+use mcp_sansio_io::core::client::Connect;
+use mcp_sansio_io::core::spec::Version;
 use thiserror::Error;
 
 /// Names the scenario.

@@ -1,7 +1,7 @@
 //! What is called in each scenario, and what must come back.
 
-use mcp_sansio_tokio::client::{Client, ClientError, FromAnswer, Prepared};
-use mcp_sansio_tokio::model::{CallToolResult, Tool};
+use mcp_sansio_io::client::{Client, ClientError, FromAnswer, Prepared};
+use mcp_sansio_io::core::model::{CallToolResult, Tool};
 use serde_json::{Value, json};
 
 use super::ScenarioError;
@@ -101,7 +101,7 @@ async fn echo_schema(client: &Client) -> Result<(), ScenarioError> {
     };
     // Put together as text: nothing decodes the schema on its way.
     let arguments = format!("{{\"schema\":{}}}", tool.input_schema);
-    let arguments = mcp_sansio_tokio::json::Json::from_text(arguments)
+    let arguments = mcp_sansio_io::core::json::Json::from_text(arguments)
         .map_err(|error| ScenarioError::Unexpected(format!("the schema is no JSON: {error}")))?;
     let result = done("call of json_schema_echo", client.call_tool("json_schema_echo", arguments)).await?;
     if result.failed() {

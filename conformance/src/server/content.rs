@@ -1,8 +1,8 @@
 //! Tools that answer content, and tools whose schema is the point.
 
-use mcp_sansio_tokio::json::Json;
-use mcp_sansio_tokio::model::{ContentBlock, ResourceContents, Tool};
-use mcp_sansio_tokio::server::{Args, Context, HandlerError, NoArguments, Server};
+use mcp_sansio_io::core::json::Json;
+use mcp_sansio_io::core::model::{ContentBlock, ResourceContents, Tool};
+use mcp_sansio_io::server::{Args, Context, HandlerError, NoArguments, Server};
 use serde_json::json;
 
 use super::{PNG, WAV};

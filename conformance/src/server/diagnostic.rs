@@ -1,9 +1,9 @@
 //! Tools that show how a request without a session is served: what it needs, what travels on its stream, whom it
 //! tells.
 
-use mcp_sansio_tokio::core::server::Event;
-use mcp_sansio_tokio::model::{ClientCapabilities, ElicitParams, LoggingLevel, Tool};
-use mcp_sansio_tokio::server::{Context, HandlerError, NoArguments, Server};
+use mcp_sansio_io::core::model::{ClientCapabilities, ElicitParams, LoggingLevel, Tool};
+use mcp_sansio_io::core::server::Event;
+use mcp_sansio_io::server::{Context, HandlerError, NoArguments, Server};
 use serde_json::json;
 
 pub(super) fn add(server: Server) -> Server {

@@ -1,7 +1,7 @@
 //! Resources, prompts, completions.
 
-use mcp_sansio_tokio::model::{ContentBlock, Prompt, PromptMessage, Resource, ResourceContents, ResourceTemplate};
-use mcp_sansio_tokio::server::{CompletionRequest, Context, HandlerError, NoArguments, ReadRequest, Server};
+use mcp_sansio_io::core::model::{ContentBlock, Prompt, PromptMessage, Resource, ResourceContents, ResourceTemplate};
+use mcp_sansio_io::server::{CompletionRequest, Context, HandlerError, NoArguments, ReadRequest, Server};
 use serde_json::json;
 
 use super::PNG;
@@ -18,7 +18,7 @@ fn resources(server: Server) -> Server {
             "This is the content of the static text resource."
         })
         .resource(resource("static-binary", "A picture").mime_type("image/png"), |asked: ReadRequest, _| async move {
-            let mut contents = mcp_sansio_tokio::model::BlobResourceContents::new(&*asked.uri, PNG);
+            let mut contents = mcp_sansio_io::core::model::BlobResourceContents::new(&*asked.uri, PNG);
             contents.mime_type = Some("image/png".to_owned());
             contents
         })

@@ -2,10 +2,10 @@
 //! two that are awaited together are one.
 
 use futures_util::future::{join, join3};
-use mcp_sansio_tokio::model::{
+use mcp_sansio_io::core::model::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Prompt, SamplingMessage, Tool,
 };
-use mcp_sansio_tokio::server::{Context, HandlerError, NoArguments, Question, Server};
+use mcp_sansio_io::server::{Context, HandlerError, NoArguments, Question, Server};
 use serde_json::json;
 
 /// What a tool leaves for its next round.

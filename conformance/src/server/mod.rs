@@ -14,10 +14,13 @@ mod features;
 mod input;
 mod session;
 
-use mcp_sansio_tokio::core::server::{BuildError, List};
-use mcp_sansio_tokio::model::CacheHints;
-use mcp_sansio_tokio::server::{BuiltServer, Server};
-use mcp_sansio_tokio::spec::{Era, Version};
+use std::sync::Arc;
+
+use mcp_sansio_io::Runtime;
+use mcp_sansio_io::core::model::CacheHints;
+use mcp_sansio_io::core::server::{BuildError, List};
+use mcp_sansio_io::core::spec::{Era, Version};
+use mcp_sansio_io::server::{BuiltServer, Server};
 
 /// A picture of one pixel.
 pub(crate) const PNG: &str =
@@ -28,11 +31,11 @@ pub(crate) const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZG
 /// How long clients may keep what does not change.
 const FRESH_MS: u64 = 300_000;
 
-/// The server, for clients of both eras or of one.
+/// The server, for clients of both eras or of one, on a runtime.
 ///
 /// # Errors
 /// When the catalogue contradicts itself.
-pub fn everything(only: Option<Era>) -> Result<BuiltServer, BuildError> {
+pub fn everything(only: Option<Era>, runtime: &Arc<dyn Runtime>) -> Result<BuiltServer, BuildError> {
     let offered = |version: &Version| only.is_none_or(|era| version.era() == era);
     let versions: Vec<Version> = Version::ALL.into_iter().filter(offered).collect();
     let server = Server::new("mcp-sansio-everything", env!("CARGO_PKG_VERSION"))
@@ -49,5 +52,5 @@ pub fn everything(only: Option<Era>) -> Result<BuiltServer, BuildError> {
     let lists = [List::Tools, List::Prompts, List::Resources, List::Templates];
     let server = lists.into_iter().fold(server, |server, list| server.cache(list, CacheHints::public(FRESH_MS)));
     // The suite calls the first tool without arguments and wants a result: content comes first.
-    features::add(diagnostic::add(input::add(session::add(content::add(server))))).build()
+    features::add(diagnostic::add(input::add(session::add(content::add(server), runtime)))).build()
 }

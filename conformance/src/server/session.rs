@@ -1,10 +1,14 @@
 //! Tools that talk to their client while they run: progress, log lines, and questions in the words of the legacy era.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio_tokio::json::Json;
-use mcp_sansio_tokio::model::{CreateMessageParams, ElicitParams, ElicitResult, LoggingLevel, SamplingMessage, Tool};
-use mcp_sansio_tokio::server::{Context, HandlerError, NoArguments, Server};
+use mcp_sansio_io::Runtime;
+use mcp_sansio_io::core::json::Json;
+use mcp_sansio_io::core::model::{
+    CreateMessageParams, ElicitParams, ElicitResult, LoggingLevel, SamplingMessage, Tool,
+};
+use mcp_sansio_io::server::{Context, HandlerError, NoArguments, Server};
 use serde_json::json;
 
 /// Between two reports of progress, or two lines.
@@ -13,10 +17,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 const AWAY: Duration = Duration::from_millis(100);
 const MAX_TOKENS: i64 = 100;
 
-pub(super) fn add(server: Server) -> Server {
+pub(super) fn add(server: Server, runtime: &Arc<dyn Runtime>) -> Server {
     server
-        .tool(Tool::new("test_tool_with_progress").description("Reports progress"), progress)
-        .tool(Tool::new("test_tool_with_logging").description("Writes to the log"), logging)
+        .tool(Tool::new("test_tool_with_progress").description("Reports progress"), timed(runtime, progress))
+        .tool(Tool::new("test_tool_with_logging").description("Writes to the log"), timed(runtime, logging))
         .tool(Tool::new("test_sampling").description("Asks the client's model"), sampling)
         .tool(Tool::new("test_elicitation").description("Asks the user"), elicitation)
         .tool(Tool::new("test_elicitation_sep1034_defaults").description("Asks with defaults"), |_: NoArguments, cx| {
@@ -25,29 +29,41 @@ pub(super) fn add(server: Server) -> Server {
         .tool(Tool::new("test_elicitation_sep1330_enums").description("Asks with choices"), |_: NoArguments, cx| {
             completed(cx, choice_form())
         })
-        .tool(Tool::new("test_reconnection").description("Lets its client come back for the answer"), reconnection)
+        .tool(
+            Tool::new("test_reconnection").description("Lets its client come back for the answer"),
+            timed(runtime, reconnection),
+        )
 }
 
-async fn progress(_: NoArguments, cx: Context) -> String {
+/// A handler that needs time to pass.
+fn timed<F, Fut>(runtime: &Arc<dyn Runtime>, handler: F) -> impl Fn(NoArguments, Context) -> Fut + Send + Sync + 'static
+where
+    F: Fn(Context, Arc<dyn Runtime>) -> Fut + Send + Sync + 'static,
+{
+    let runtime = Arc::clone(runtime);
+    move |_, cx| handler(cx, Arc::clone(&runtime))
+}
+
+async fn progress(cx: Context, runtime: Arc<dyn Runtime>) -> String {
     for step in [0.0, 50.0, 100.0] {
         let _ = cx.progress(step, Some(100.0)).await;
-        tokio::time::sleep(PAUSE).await;
+        runtime.sleep(PAUSE).await;
     }
     cx.progress_token().map_or_else(|| "nobody listens".to_owned(), |token| token.0.to_string())
 }
 
-async fn logging(_: NoArguments, cx: Context) -> &'static str {
+async fn logging(cx: Context, runtime: Arc<dyn Runtime>) -> &'static str {
     for text in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
         let _ = cx.log(LoggingLevel::Info, text).await;
-        tokio::time::sleep(PAUSE).await;
+        runtime.sleep(PAUSE).await;
     }
     "Tool with logging executed successfully"
 }
 
 /// Ends the stream of its answer, where it has one, and answers later.
-async fn reconnection(_: NoArguments, cx: Context) -> &'static str {
+async fn reconnection(cx: Context, runtime: Arc<dyn Runtime>) -> &'static str {
     let _ = cx.close_stream();
-    tokio::time::sleep(AWAY).await;
+    runtime.sleep(AWAY).await;
     "Reconnection test completed successfully"
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::context::Sender;
 use super::core::{Core, Out};
 use super::session::Session;
 use super::wire::{Origin, Way};
@@ -18,6 +19,14 @@ impl Core {
             self.out.written(frame.len());
         }
         Some(out)
+    }
+
+    /// Takes a message, and who has sent it: the next one may come from somebody else. What the front gave along, which
+    /// may be the whole head of a request, lives no longer than what the message asks for.
+    pub(crate) fn on_message_of(&mut self, now: Now, sender: Sender, message: Message, origin: Origin) {
+        self.set_sender(sender);
+        self.on_message(now, message, origin);
+        self.set_sender(Sender::default());
     }
 
     /// Serves a modern request whose envelope was judged.

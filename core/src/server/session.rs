@@ -54,7 +54,7 @@ impl Session {
             .unwrap_or(newest);
         Ok(Self {
             version,
-            facts: Arc::new(ClientFacts { info, capabilities }),
+            facts: Arc::new(ClientFacts { info: info.apart(), capabilities: capabilities.apart() }),
             initialized: false,
             level: definition.policy.early_log_level,
             subscriptions: BTreeSet::new(),

@@ -47,4 +47,4 @@ pub use http::{AskId, HttpFront, HttpLink, HttpMachine, HttpPair, HttpPeer, Http
 pub use link::Link;
 pub use pair::{Frame, Pair, Side, assert_carried};
 pub use peer::{Machine, Peer, Sorted};
-pub use transcript::{BadTranscript, Feed, Mismatch, Session, Transcript};
+pub use transcript::{BadTranscript, Carrier, Feed, Mismatch, Session, Transcript};

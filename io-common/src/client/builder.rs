@@ -72,6 +72,14 @@ pub enum ConnectionError {
     GivenUp,
 }
 
+impl ConnectionError {
+    /// Nobody is at the address.
+    #[must_use]
+    pub fn unreachable(error: std::io::Error) -> Self {
+        Self::Stream(Arc::new(crate::StreamError::Open(error)))
+    }
+}
+
 impl From<Ended> for ConnectionError {
     fn from(ended: Ended) -> Self {
         match ended {
@@ -169,6 +177,43 @@ impl ClientBuilder {
 
     fn config(&self) -> Config {
         self.config.clone().capabilities(self.capabilities.clone())
+    }
+
+    /// Connects over a stream, and drives the connection on a task of its own. `after` is as for
+    /// [`ClientBuilder::over`].
+    ///
+    /// # Errors
+    /// [`ConnectionError`]: settings that contradict themselves, a handshake that fails.
+    pub async fn connect_over<R, W>(
+        self,
+        runtime: Arc<dyn Runtime>,
+        reader: R,
+        writer: W,
+        after: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Client, ConnectionError>
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let (connecting, driver) = self.over(Arc::clone(&runtime), reader, writer, after)?;
+        runtime.spawn(Box::pin(driver));
+        connecting.await
+    }
+
+    /// The same over HTTP.
+    ///
+    /// # Errors
+    /// [`ConnectionError`]: settings that contradict themselves, a handshake that fails.
+    #[cfg(feature = "http")]
+    pub async fn connect_over_http(
+        self,
+        runtime: Arc<dyn Runtime>,
+        transport: impl Transport,
+        endpoint: Endpoint,
+    ) -> Result<Client, ConnectionError> {
+        let (connecting, driver) = self.over_http(Arc::clone(&runtime), transport, endpoint)?;
+        runtime.spawn(Box::pin(driver));
+        connecting.await
     }
 
     /// Checks the settings before anything is started for them.

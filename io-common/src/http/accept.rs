@@ -10,12 +10,11 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::{Context, Poll, ready};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::task::AtomicWaker;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -24,11 +23,9 @@ use hyper::server::conn::http1;
 use tower_service::Service;
 
 use super::io::{Impatient, Timers};
-use super::signal::{Signal, Stage, Watch};
-use crate::runtime::{BoxFuture, Runtime};
-
-/// How long a listener waits after an error.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+use crate::listen::{Place, Room};
+use crate::runtime::Runtime;
+use crate::signal::{Stage, Watch};
 
 /// What connections may cost.
 ///
@@ -72,17 +69,9 @@ impl Default for Bounds {
 
 /// The connections of one listener. Dropping it ends them all.
 pub struct Connections {
-    shared: Arc<Shared>,
-    builder: http1::Builder,
-}
-
-struct Shared {
-    runtime: Arc<dyn Runtime>,
+    room: Room,
     bounds: Bounds,
-    signal: Arc<Signal>,
-    open: AtomicUsize,
-    /// Woken when a connection ends.
-    fewer: AtomicWaker,
+    builder: http1::Builder,
 }
 
 impl Connections {
@@ -95,15 +84,13 @@ impl Connections {
             .header_read_timeout(bounds.head_time)
             .max_headers(bounds.headers)
             .max_header_size(bounds.head_bytes);
-        let shared =
-            Shared { runtime, bounds, signal: Arc::default(), open: AtomicUsize::new(0), fewer: AtomicWaker::new() };
-        Self { shared: Arc::new(shared), builder }
+        Self { room: Room::new(runtime, bounds.connections), bounds, builder }
     }
 
     /// How many are open.
     #[must_use]
     pub fn open(&self) -> usize {
-        self.shared.open.load(Ordering::Acquire)
+        self.room.open()
     }
 
     /// Serves every connection that `accept` gives, until `shutdown` is ready; then `finish` is called, and open
@@ -114,7 +101,7 @@ impl Connections {
     pub async fn accept_all<I, S, B>(
         self,
         service: S,
-        mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<I>>,
+        accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<I>>,
         shutdown: impl Future<Output = ()>,
         finish: impl FnOnce(),
     ) where
@@ -124,30 +111,7 @@ impl Connections {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let mut shutdown = std::pin::pin!(shutdown);
-        let mut pause: Option<BoxFuture<'static, ()>> = None;
-        std::future::poll_fn(|cx| {
-            loop {
-                if shutdown.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(());
-                }
-                if let Some(waiting) = &mut pause {
-                    ready!(waiting.as_mut().poll(cx));
-                    pause = None;
-                }
-                self.shared.fewer.register(cx.waker());
-                if self.open() >= self.shared.bounds.connections {
-                    return Poll::Pending;
-                }
-                match ready!(accept(cx)) {
-                    Ok(stream) => self.serve(stream, service.clone()),
-                    Err(_) => pause = Some(self.shared.runtime.sleep(ACCEPT_PAUSE)),
-                }
-            }
-        })
-        .await;
-        // Whoever waits to be accepted need not.
-        drop(accept);
+        self.room.fill(accept, shutdown, |stream| self.serve(stream, service.clone())).await;
         finish();
         self.shut_down().await;
     }
@@ -161,49 +125,27 @@ impl Connections {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let shared = &self.shared;
-        let stream = Impatient::new(stream, Arc::clone(&shared.runtime), shared.bounds.write_time);
+        let runtime = self.room.runtime();
+        let stream = Impatient::new(stream, Arc::clone(runtime), self.bounds.write_time);
         let called = Arc::new(AtomicBool::new(false));
         let inner = self.builder.serve_connection(stream, Called { service, called: Arc::clone(&called) });
-        shared.open.fetch_add(1, Ordering::AcqRel);
-        let place = Place(Arc::clone(shared));
-        let connection = Connection { inner, watch: shared.signal.watch(), called, finishing: false, _place: place };
-        shared.runtime.spawn(Box::pin(connection));
+        let (watch, place) = (self.room.signal().watch(), self.room.enter());
+        runtime.spawn(Box::pin(Connection { inner, watch, called, finishing: false, _place: place }));
     }
 
     /// Lets open connections finish what has begun, for [`Bounds::drain_time`] at most, and ends them. Nothing may
     /// be accepted any more.
     pub async fn shut_down(self) {
-        let shared = Arc::clone(&self.shared);
-        shared.signal.raise(Stage::Finishing);
-        let patience = shared.runtime.sleep(shared.bounds.drain_time);
-        let finished = std::pin::pin!(std::future::poll_fn(|cx| {
-            shared.fewer.register(cx.waker());
-            if self.open() == 0 { Poll::Ready(()) } else { Poll::Pending }
-        }));
+        self.room.signal().raise(Stage::Finishing);
+        let patience = self.room.runtime().sleep(self.bounds.drain_time);
+        let finished = std::pin::pin!(self.room.empty());
         futures_util::future::select(finished, patience).await;
-    }
-}
-
-impl Drop for Connections {
-    fn drop(&mut self) {
-        self.shared.signal.raise(Stage::Stopped);
     }
 }
 
 impl std::fmt::Debug for Connections {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connections").field("open", &self.open()).finish_non_exhaustive()
-    }
-}
-
-/// A connection that counts.
-struct Place(Arc<Shared>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::AcqRel);
-        self.0.fewer.wake();
     }
 }
 

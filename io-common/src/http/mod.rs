@@ -14,9 +14,10 @@
 mod accept;
 pub mod client;
 mod io;
-mod signal;
+mod server;
 
 pub use self::accept::{Bounds, Connections};
 pub use self::io::Stream;
+pub use self::server::{Bind, HttpServer, Listener};
 pub use crate::server::http::{HttpBody, HttpBuilder, HttpService, Principal};
 pub use mcp_sansio::http::server::{Allow, Claim, Options, Replay};

@@ -56,7 +56,9 @@ pub use self::link::Request;
 use self::machine::Machine;
 pub use self::replay::PATIENCE;
 pub use self::results::{IntoCompletion, IntoContents, IntoPrompt, IntoToolResult, ReadRequest, Structured, Text};
-pub use self::serve::ServeError;
+#[cfg(unix)]
+pub use self::serve::bind_unix;
+pub use self::serve::{MAX_CONNECTIONS, ServeError};
 use self::shared::Shared;
 use self::side::ServerSide;
 use self::worker::Worker;

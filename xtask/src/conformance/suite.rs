@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::server::Served;
-use super::{Role, SUITE, unusable};
+use super::{Front, Role, SUITE, unusable};
 use crate::cli::Error;
 use crate::peers;
 use crate::process::Run;
@@ -94,9 +94,16 @@ impl Suite {
         self.bounded(command, folder, "suite", SCENARIO)
     }
 
-    pub(super) fn client_set(&self, binaries: &Path, set: &str, count: usize, folder: &Path) -> Result<Ended, Error> {
+    pub(super) fn client_set(
+        &self,
+        binaries: &Path,
+        front: Front,
+        set: &str,
+        count: usize,
+        folder: &Path,
+    ) -> Result<Ended, Error> {
         let mut command = self.command();
-        self.client(&mut command, binaries, "everything-client")?.args(["--requirements", set]);
+        self.client(&mut command, binaries, front, "")?.args(["--requirements", set]);
         println!(
             "  $ conformance client --command everything-client --requirements {set}   ({count} at the same time)"
         );
@@ -108,6 +115,7 @@ impl Suite {
     pub(super) fn client_scenarios(
         &self,
         binaries: &Path,
+        front: Front,
         set: &str,
         wanted: &[String],
         folder: &Path,
@@ -122,7 +130,7 @@ impl Suite {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         wanted.get(at).map(|scenario| (at, scenario))
                     } {
-                        let outcome = self.client_scenario(binaries, set, scenario, folder);
+                        let outcome = self.client_scenario(binaries, front, set, scenario, folder);
                         if let Ok(mut ended) = ended.lock() {
                             ended[at] = Some(outcome);
                         }
@@ -137,19 +145,33 @@ impl Suite {
             .collect()
     }
 
-    fn client_scenario(&self, binaries: &Path, set: &str, scenario: &str, folder: &Path) -> Result<Ended, Error> {
+    fn client_scenario(
+        &self,
+        binaries: &Path,
+        front: Front,
+        set: &str,
+        scenario: &str,
+        folder: &Path,
+    ) -> Result<Ended, Error> {
         let mut command = self.command();
-        self.client(&mut command, binaries, "everything-client --pinned")?;
+        self.client(&mut command, binaries, front, " --pinned")?;
         command.args(["--spec-version", set, "--force", "--scenario", scenario]);
         self.bounded(command, folder, &scenario.replace('/', "-"), SCENARIO)
     }
 
     /// The suite splits the command at spaces and hands it to a shell: the binary is found by the path.
-    fn client<'c>(&self, command: &'c mut Command, binaries: &Path, line: &str) -> Result<&'c mut Command, Error> {
+    fn client<'c>(
+        &self,
+        command: &'c mut Command,
+        binaries: &Path,
+        front: Front,
+        options: &str,
+    ) -> Result<&'c mut Command, Error> {
+        let line = format!("everything-client --runtime {}{options}", front.name());
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(binaries.to_owned()).chain(std::env::split_paths(&path));
         let path = std::env::join_paths(folders).map_err(|error| Error::failed(error.to_string()))?;
-        Ok(command.args(["client", "--command", line]).env("PATH", path))
+        Ok(command.args(["client", "--command", &line]).env("PATH", path))
     }
 
     /// Runs to the end, but no longer than `bound` and what the suite needs for itself. What it says is kept.

@@ -6,9 +6,12 @@
 //! | the words of `core/src` outside tests | the table in [`scan`] |
 //! | `cargo check` for `wasm32-unknown-unknown`, where that target is installed | a platform that has none of it |
 //!
+//! And the normal dependency tree of the front on async-std has no runtime of tokio ([`runtime`]).
+//!
 //! Beside these, `core/clippy.toml` binds the types and methods behind paths and re-exports that a scan cannot see.
 
 mod allow;
+mod runtime;
 mod scan;
 
 use std::collections::BTreeSet;
@@ -23,6 +26,7 @@ cargo xtask purity
 
 Checks the dependency tree of the core against xtask/purity.txt, scans core/src for clocks, randomness, locks,
 threads, async and IO, and compiles the core for wasm32-unknown-unknown where that target is installed.
+Checks that no runtime of tokio is in the dependency tree of the front on async-std.
 ";
 
 const ALLOW_LIST: &str = "xtask/purity.txt";
@@ -38,6 +42,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Error> {
     complaints.extend(sources(workspace)?);
     if !complaints.is_empty() {
         return Err(Error::failed(format!("the core is not pure:\n  {}", complaints.join("\n  "))));
+    }
+    let complaints = runtime::complaints(workspace)?;
+    if !complaints.is_empty() {
+        return Err(Error::failed(format!(
+            "the front on async-std is not free of tokio:\n  {}",
+            complaints.join("\n  ")
+        )));
     }
     wasm(workspace)
 }

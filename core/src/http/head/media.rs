@@ -10,9 +10,12 @@ pub(crate) const JSON: &str = "application/json";
 /// Server-sent events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
+/// What nearly every client says that it can read.
+const USUAL: &[u8] = b"application/json, text/event-stream";
+
 /// Whether the value of `Content-Type` says JSON.
 pub(crate) fn is_json(value: &[u8]) -> bool {
-    essence(value).eq_ignore_ascii_case(JSON.as_bytes())
+    value == JSON.as_bytes() || essence(value).eq_ignore_ascii_case(JSON.as_bytes())
 }
 
 /// Whether the value of `Content-Type` says server-sent events.
@@ -43,6 +46,11 @@ impl Accept {
     /// Adds the value of one header; there may be several.
     pub(crate) fn add(&mut self, value: &[u8]) {
         self.present = true;
+        if value == USUAL {
+            let named = Wish { exactness: 3, welcome: true };
+            (self.json, self.events) = (named, named);
+            return;
+        }
         for range in value.split(|byte| *byte == b',') {
             let welcome = !refuses(range);
             self.json.hear(range, JSON, b"application/*", welcome);

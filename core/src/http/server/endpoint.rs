@@ -100,7 +100,8 @@ pub struct Endpoint<S, L> {
     service: Arc<Service>,
     rng: Rng,
     sessions: BTreeMap<SessionId, Entry<S>>,
-    /// Sessions without open exchanges, by the time of the last one.
+    /// When to look whether a session is idle: each that is not busy stands here once, at the time of its last exchange
+    /// or an earlier one. So a session that is in use costs nothing here.
     idle: BTreeSet<(Mono, SessionId)>,
     expired: VecDeque<S>,
     listens: BTreeMap<ListenKey, Listener<L>>,
@@ -115,7 +116,10 @@ struct Entry<S> {
     /// It is one of the old transport.
     pair: bool,
     busy: usize,
+    /// When it was used last.
     since: Mono,
+    /// Where it stands among the idle ones.
+    looked: Option<Mono>,
 }
 
 #[derive(Debug)]
@@ -196,7 +200,7 @@ impl<S: Clone, L> Endpoint<S, L> {
     fn open(&mut self, now: Now, request: Box<Request>, wrap: impl FnOnce(SessionKey, Session) -> S) -> Admitted<S> {
         let Request { kind, kept } = *request;
         let RequestKind::Posted(message, _) = kind else { return answered(400, MISSING) };
-        let opens = matches!(&*message, Message::Request { method, .. }
+        let opens = matches!(&message, Message::Request { method, .. }
             if *method == MethodName::Known(Method::Initialize));
         if !opens {
             return refused(&message, 400, MISSING);
@@ -206,7 +210,7 @@ impl<S: Clone, L> Endpoint<S, L> {
         }
         let id = SessionId::draw(&mut self.rng);
         let seed = self.rng.subseed();
-        match Session::open(&self.service, now, id, &kept, seed, *message) {
+        match Session::open(&self.service, now, id, &kept, seed, message) {
             Ok(session) => {
                 let request = Box::new(Request { kind: RequestKind::Opened, kept });
                 self.enter(now, session, request, wrap)
@@ -243,7 +247,7 @@ impl<S: Clone, L> Endpoint<S, L> {
         let (id, owner) = (session.id, session.owner.clone());
         let handle = wrap(SessionKey(id), session);
         let pair = request.kept.pair;
-        self.sessions.insert(id, Entry { handle: handle.clone(), owner, pair, busy: 1, since: now.mono });
+        self.sessions.insert(id, Entry { handle: handle.clone(), owner, pair, busy: 1, since: now.mono, looked: None });
         Admitted::Session { key: SessionKey(id), session: handle, request }
     }
 
@@ -275,7 +279,8 @@ impl<S: Clone, L> Endpoint<S, L> {
             return Err(Misuse::Argument("the session is here already".into()).into());
         }
         let handle = wrap(SessionKey(id), session);
-        self.sessions.insert(id, Entry { handle, owner, pair: false, busy: 0, since: now.mono });
+        let looked = Some(now.mono);
+        self.sessions.insert(id, Entry { handle, owner, pair: false, busy: 0, since: now.mono, looked });
         self.idle.insert((now.mono, id));
         Ok(SessionKey(id))
     }
@@ -298,9 +303,6 @@ impl<S: Clone, L> Endpoint<S, L> {
                 None => answered(404, UNKNOWN),
             };
         }
-        if entry.busy == 0 {
-            self.idle.remove(&(entry.since, id));
-        }
         entry.busy += 1;
         entry.since = now.mono;
         Admitted::Session { key: SessionKey(id), session: entry.handle.clone(), request }
@@ -311,7 +313,7 @@ impl<S: Clone, L> Endpoint<S, L> {
         let modern_offered = self.service.definition.offers_era(Era::Modern);
         let Request { kind, kept } = request;
         let RequestKind::Posted(message, seed) = kind else { return answered(404, UNKNOWN) };
-        match *message {
+        match message {
             Message::Request { id, method, params } if modern_offered && envelope::claims_modern(&params) => {
                 match modern(&self.service, now, seed, kept, id, method, params) {
                     Routed::Answered(response) => Admitted::Answered(response),
@@ -327,9 +329,9 @@ impl<S: Clone, L> Endpoint<S, L> {
     pub fn exchange_ended(&mut self, now: Now, key: SessionKey) {
         let Some(entry) = self.sessions.get_mut(&key.0) else { return };
         entry.busy = entry.busy.saturating_sub(1);
-        if entry.busy == 0 {
-            self.idle.remove(&(entry.since, key.0));
-            entry.since = now.mono;
+        entry.since = now.mono;
+        if entry.busy == 0 && entry.looked.is_none() {
+            entry.looked = Some(now.mono);
             self.idle.insert((now.mono, key.0));
         }
     }
@@ -338,7 +340,9 @@ impl<S: Clone, L> Endpoint<S, L> {
     /// forgotten.
     pub fn remove(&mut self, key: SessionKey) -> Option<S> {
         let entry = self.sessions.remove(&key.0)?;
-        self.idle.remove(&(entry.since, key.0));
+        if let Some(looked) = entry.looked {
+            self.idle.remove(&(looked, key.0));
+        }
         Some(entry.handle)
     }
 
@@ -401,14 +405,18 @@ impl<S: Clone, L> Endpoint<S, L> {
 
     fn expire(&mut self, now: Now) {
         let Some(limit) = self.service.definition.limits().session_idle else { return };
-        while let Some((since, id)) = self.idle.first().copied() {
-            if since.after(limit) > now.mono {
-                break;
+        while let Some((looked, id)) = self.idle.first().copied().filter(|(at, _)| at.after(limit) <= now.mono) {
+            self.idle.remove(&(looked, id));
+            let Some(entry) = self.sessions.get_mut(&id) else { continue };
+            // What was used since then is looked at again; what is in use, when it is not any more.
+            let again = Some(entry.since).filter(|since| since.after(limit) > now.mono);
+            entry.looked = again.filter(|_| entry.busy == 0);
+            if let Some(again) = entry.looked {
+                self.idle.insert((again, id));
+            } else if entry.busy == 0 {
+                let expired = self.remove(SessionKey(id));
+                self.expired.extend(expired);
             }
-            if let Some(handle) = self.remove(SessionKey(id)) {
-                self.expired.push_back(handle);
-            }
-            self.idle.remove(&(since, id));
         }
     }
 

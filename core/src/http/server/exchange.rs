@@ -80,7 +80,7 @@ impl Exchange {
     ) -> Self {
         let mut exchange = Self::new(service, now, seed, sender, Era::Modern);
         exchange.core.on_modern(now, id, version, method, params);
-        exchange.drain(now);
+        exchange.begun(now);
         exchange
     }
 
@@ -89,7 +89,7 @@ impl Exchange {
         let mut exchange = Self::new(service, now, seed, sender, Era::Modern);
         exchange.outlet.respond(&mut exchange.out, Response::accepted());
         exchange.core.on_message(now, message, 0);
-        exchange.drain(now);
+        exchange.begun(now);
         exchange
     }
 
@@ -107,8 +107,15 @@ impl Exchange {
             exchange.outlet.respond(&mut exchange.out, Response::accepted());
         }
         exchange.core.on_stateless(now, version, message);
-        exchange.drain(now);
+        exchange.begun(now);
         exchange
+    }
+
+    /// The request is taken. What the front gave along, which may be the whole head, is its handler's from here on: a
+    /// listen stream has none, and may stay open for long.
+    fn begun(&mut self, now: Now) {
+        self.drain(now);
+        self.core.set_sender(Sender::default());
     }
 
     /// Says what happened.

@@ -200,7 +200,8 @@ fn field(name: &str) -> Option<Field> {
         (name::PROTOCOL_VERSION, Field::ProtocolVersion),
         (name::SESSION_ID, Field::SessionId),
     ];
-    FIELDS.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)).map(|(_, field)| *field)
+    let is = |known: &str| known.len() == name.len() && (known == name || known.eq_ignore_ascii_case(name));
+    FIELDS.iter().find(|(known, _)| is(known)).map(|(_, field)| *field)
 }
 
 /// A value that is one of ours, or any text.
@@ -392,10 +393,12 @@ impl Head<'_> {
     fn content_length_hint(&self) -> Option<usize> {
         match self.content_length {
             Single::One(value) => {
-                let digits = std::str::from_utf8(value).ok()?;
                 // Longer than any number is too long.
-                let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-                is_number.then(|| digits.parse().unwrap_or(usize::MAX))
+                let number = value.iter().try_fold(0_usize, |number, byte| {
+                    let digit = byte.is_ascii_digit().then(|| usize::from(byte - b'0'))?;
+                    Some(number.saturating_mul(10).saturating_add(digit))
+                });
+                number.filter(|_| !value.is_empty())
             }
             Single::Absent | Single::Many => None,
         }

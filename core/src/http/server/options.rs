@@ -230,23 +230,22 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn read(text: &'a str) -> Option<Self> {
-        let (scheme, rest) = match text.split_once("://") {
-            Some((scheme, rest)) => (Some(scheme), rest),
-            None => (None, text),
-        };
+        let colon = text.bytes().position(|byte| byte == b':');
+        let scheme = colon.filter(|at| text[*at..].starts_with("://")).map(|at| &text[..at]);
+        let rest = scheme.map_or(text, |scheme| &text[scheme.len() + 3..]);
         let (host, port) = match rest.strip_prefix('[') {
             Some(address) => {
                 let (address, after) = address.split_once(']')?;
                 let host = rest.get(..address.len() + 2)?;
                 (host, if after.is_empty() { None } else { Some(after.strip_prefix(':')?) })
             }
-            None => match rest.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
+            None => match rest.bytes().position(|byte| byte == b':') {
+                Some(at) => (&rest[..at], Some(&rest[at + 1..])),
                 None => (rest, None),
             },
         };
         let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-        let is_name = !host.is_empty() && !host.contains(['/', '@', '?', '#', '\\']);
+        let is_name = !host.is_empty() && !host.bytes().any(|byte| matches!(byte, b'/' | b'@' | b'?' | b'#' | b'\\'));
         (is_name && port.is_none_or(is_port)).then_some(Self { scheme, host, port })
     }
 

@@ -68,7 +68,13 @@ impl Response {
 
     /// The headers, with names in lower case. `content-length` is the transport's.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let fixed: &'static [(&'static str, &'static str)] = match self.kind {
+        self.fixed_headers().iter().copied().chain(self.session_header())
+    }
+
+    /// Those of [`Response::headers`] whose values are the same in every answer of the kind.
+    #[must_use]
+    pub const fn fixed_headers(&self) -> &'static [(&'static str, &'static str)] {
+        match self.kind {
             Kind::Empty => &[],
             Kind::Events => &[
                 (name::CONTENT_TYPE, media::EVENT_STREAM),
@@ -81,9 +87,13 @@ impl Response {
             Kind::NotAllowed(Allowed::Sessions) => {
                 &[(name::ALLOW, "GET, POST, DELETE"), (name::CONTENT_TYPE, media::JSON)]
             }
-        };
-        let session = self.session.as_deref().map(|id| (name::SESSION_ID, id));
-        fixed.iter().copied().chain(session)
+        }
+    }
+
+    /// The other one of [`Response::headers`], which names the session that the answer has opened.
+    #[must_use]
+    pub fn session_header(&self) -> Option<(&'static str, &str)> {
+        self.session.as_deref().map(|id| (name::SESSION_ID, id))
     }
 
     /// The body.

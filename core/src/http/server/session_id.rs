@@ -15,11 +15,15 @@ impl SessionId {
 
     /// `None` for anything that no session was ever called.
     pub(super) fn read(value: &[u8]) -> Option<Self> {
-        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if value.len() != 32 || !value.iter().all(is_digit) {
-            return None;
-        }
-        u128::from_str_radix(std::str::from_utf8(value).ok()?, 16).ok().map(Self)
+        let half = |digits: &[u8]| {
+            digits.iter().try_fold(0_u64, |number, byte| match byte {
+                b'0'..=b'9' => Some(number << 4 | u64::from(byte - b'0')),
+                b'a'..=b'f' => Some(number << 4 | u64::from(byte - b'a' + 10)),
+                _ => None,
+            })
+        };
+        let (high, low) = value.split_at_checked(16).filter(|(_, low)| low.len() == 16)?;
+        Some(Self(u128::from(half(high)?) << 64 | u128::from(half(low)?)))
     }
 
     pub(super) fn to_text(self) -> Box<str> {

@@ -15,6 +15,7 @@ mod inside;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -25,7 +26,7 @@ use crate::http::server::{
     Action, Admitted, Body, Endpoint, Exchange, ExchangeId, Head, Input, Intake, Judged, Options, Request, Response,
     Routed, Service, Session, SessionKey,
 };
-use crate::ids::{ReplySlot, SlotId};
+use crate::ids::{CallId, ReplySlot, SlotId};
 use crate::json::Json;
 use crate::machine::{Mono, Now, TimerKind};
 use crate::rng::{Rng, Seed};
@@ -55,6 +56,8 @@ pub struct HttpRequest {
     pub headers: Headers,
     /// The principal that the front has authenticated.
     pub principal: Option<Arc<str>>,
+    /// The authority of a request of HTTP/2, or of one in absolute form.
+    pub authority: Option<String>,
 }
 
 impl HttpRequest {
@@ -62,7 +65,7 @@ impl HttpRequest {
     #[must_use]
     pub fn new(method: &str, target: &str) -> Self {
         let headers = [("host", "localhost")].into_iter().collect();
-        Self { method: method.to_owned(), target: target.to_owned(), headers, principal: None }
+        Self { method: method.to_owned(), target: target.to_owned(), headers, principal: None, authority: None }
     }
 
     /// What a client wants to be sent, as it arrives at its server.
@@ -74,7 +77,7 @@ impl HttpRequest {
         let mut headers = fetch.headers.clone();
         headers.push("host", Bytes::copy_from_slice(host.as_bytes()));
         let target = if target.is_empty() { "/" } else { target };
-        Self { method: fetch.method.as_str().to_owned(), target: target.to_owned(), headers, principal: None }
+        Self { headers, ..Self::new(fetch.method.as_str(), target) }
     }
 
     /// Adds a header.
@@ -118,6 +121,10 @@ pub struct HttpFront {
 struct Ask {
     intake: Option<Intake>,
     route: Option<(HttpMachine, ExchangeId)>,
+    /// Which machine it has come to, whether that is done with it or not.
+    served: Option<HttpMachine>,
+    /// Its client reads nothing.
+    stalled: bool,
     state: State,
     out: VecDeque<HttpPiece>,
 }
@@ -155,10 +162,15 @@ impl HttpFront {
     pub fn begin(&mut self, now: Now, request: &HttpRequest) -> AskId {
         self.now = now;
         let ask = AskId(self.number());
-        self.asks.insert(ask, Ask { intake: None, route: None, state: State::Waiting, out: VecDeque::new() });
+        let state = State::Waiting;
+        let fresh = Ask { intake: None, route: None, served: None, stalled: false, state, out: VecDeque::new() };
+        self.asks.insert(ask, fresh);
         let mut head = Head::new(&request.method, &request.target);
         for (name, value) in request.headers.iter() {
             head.header(name, value);
+        }
+        if let Some(authority) = &request.authority {
+            head = head.authority(authority);
         }
         if let Some(principal) = &request.principal {
             head = head.principal(Arc::clone(principal));
@@ -202,6 +214,19 @@ impl HttpFront {
         }
     }
 
+    /// The body does not come.
+    pub fn give_up(&mut self, now: Now, ask: AskId) {
+        self.now = now;
+        if let Some(intake) = self.asks.get_mut(&ask).and_then(|ask| ask.intake.take()) {
+            self.respond(ask, intake.give_up());
+        }
+    }
+
+    /// From here on the client of a request reads nothing: what [`HttpFront::poll`] gives is not reported as written.
+    pub fn stall(&mut self, ask: AskId) {
+        self.asks.entry(ask).and_modify(|ask| ask.stalled = true);
+    }
+
     /// A whole request.
     pub fn ask(&mut self, now: Now, request: &HttpRequest, body: impl Into<Bytes>) -> AskId {
         let ask = self.begin(now, request);
@@ -218,7 +243,7 @@ impl HttpFront {
         let route = entry.route;
         match (&piece, route) {
             (HttpPiece::End, _) => drop(self.asks.remove(&ask)),
-            (HttpPiece::Body(bytes), Some((machine, exchange))) => {
+            (HttpPiece::Body(bytes), Some((machine, exchange))) if !entry.stalled => {
                 self.input(machine, exchange, Input::Written(bytes.len()));
             }
             _ => {}
@@ -324,6 +349,44 @@ impl HttpFront {
         )
     }
 
+    /// Sends a request to the client of a session.
+    ///
+    /// # Errors
+    /// As [`Session::request`]; when the machine is gone, or no session.
+    pub fn request(
+        &mut self,
+        now: Now,
+        machine: HttpMachine,
+        slot: Option<SlotId>,
+        (method, params): (&str, Option<&Json>),
+        timeout: Option<Duration>,
+    ) -> Result<CallId, Error> {
+        let act = |session: &mut Session| session.request(now, slot, method, params, timeout);
+        self.with(now, machine, no_session, act)
+    }
+
+    /// Withdraws a request to the client of a session.
+    ///
+    /// # Errors
+    /// As [`Session::cancel_request`]; when the machine is gone, or no session.
+    pub fn cancel_request(
+        &mut self,
+        now: Now,
+        machine: HttpMachine,
+        call: CallId,
+        reason: Option<&str>,
+    ) -> Result<(), Error> {
+        self.with(now, machine, no_session, |session| session.cancel_request(now, call, reason))
+    }
+
+    /// Ends the connection of an invocation's request, which goes on.
+    ///
+    /// # Errors
+    /// When the machine is gone, or no session.
+    pub fn close_stream(&mut self, now: Now, machine: HttpMachine, slot: SlotId) -> Result<Sent, Error> {
+        self.with(now, machine, no_session, |session| Ok(session.close_stream(now, slot)))
+    }
+
     /// Tells everybody that something has changed.
     pub fn publish(&mut self, now: Now, event: &Event) {
         self.now = now;
@@ -366,6 +429,12 @@ impl HttpFront {
     #[must_use]
     pub fn machine_of(&self, ask: AskId) -> Option<HttpMachine> {
         self.asks.get(&ask).filter(|ask| ask.state != State::Over).and_then(|ask| ask.route).map(|route| route.0)
+    }
+
+    /// Which machine serves a request, or has served it; as long as its answer is not read to the end.
+    #[must_use]
+    pub fn served_by(&self, ask: AskId) -> Option<HttpMachine> {
+        self.asks.get(&ask).and_then(|ask| ask.served)
     }
 
     /// Whether nothing more can come of a request: its answer was read to the end, or went with its session.
@@ -464,4 +533,9 @@ impl std::fmt::Debug for HttpFront {
 
 fn slot_of(slot: &ReplySlot) -> ReplySlot {
     ReplySlot::from_id(slot.id())
+}
+
+/// What only sessions do.
+fn no_session<R>(_exchange: &mut Exchange) -> Result<R, Error> {
+    Err(crate::error::Misuse::WrongState("the machine is no session").into())
 }

@@ -1,22 +1,28 @@
-//! The steps of a transcript that is played against a client.
+//! The steps of a client's application: the same on stdio and over HTTP.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::play::{Problem, Role, Stage, level, read};
+use super::lines::{self, Lines};
+use super::play::{Problem, Role, Said, Stage, level, read};
 use super::server::Message;
 use super::{Step, Verbs};
-use crate::client::{Action, Answer, CacheUse, CallError, CallOptions, Client, InputAnswer, InputId, List, Request};
-use crate::error::ErrorObject;
+use crate::client::{
+    Action, Answer, CacheUse, CallError, CallOptions, Client, InputAnswer, InputId, List, Request, Transport,
+};
+use crate::error::{Error, ErrorObject};
+use crate::http::client::FetchId;
 use crate::ids::{CallId, ReplySlot, RequestId, SlotId};
 use crate::json::Json;
-use crate::machine::Now;
+use crate::machine::{Input, Mono, Now, TimerKind};
 use crate::model::SubscriptionFilter;
+use crate::testing::pair::Side;
 
 pub(super) const VERBS: Verbs = &[
     // The machine says.
+    ("closed", &[]),
     ("connected", &[]),
     ("done", &["result", "error", "code", "data", "cached", "limit"]),
     ("progress", &["of"]),
@@ -48,23 +54,61 @@ pub(super) struct Memory {
     answers: BTreeMap<String, Answer>,
     inputs: BTreeMap<String, InputId>,
     slots: BTreeMap<String, SlotId>,
+    /// Exchanges of HTTP.
+    pub(super) fetches: BTreeMap<String, FetchId>,
+}
+
+/// A client, whatever carries its messages.
+pub(super) trait Calls: Role<Memory = Memory> {
+    fn verbs(&mut self) -> &mut Client<dyn Transport>;
+
+    /// The event as one for the application, if it is.
+    fn said(event: Self::Event) -> Result<Action, Problem>;
+}
+
+impl Calls for Client {
+    fn verbs(&mut self) -> &mut Client<dyn Transport> {
+        self
+    }
+
+    fn said(event: Action) -> Result<Action, Problem> {
+        Ok(event)
+    }
+}
+
+impl Lines for Client {
+    fn handle(&mut self, now: Now, input: Input) -> Result<(), Error> {
+        Self::handle(self, now, input)
+    }
 }
 
 impl Role for Client {
+    type Event = Action;
     type Memory = Memory;
+
+    const SIDE: Side = Side::Client;
+
+    fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<Action>>, Problem> {
+        lines::poll(stage)
+    }
+
+    fn handle_timeout(&mut self, now: Now) {
+        Self::handle_timeout(self, now);
+    }
+
+    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
+        Self::poll_timeout(self)
+    }
+
+    fn close(&mut self, now: Now) {
+        Self::close(self, now);
+    }
 
     fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {
         stage.done(|client, now| client.connect(now))?;
         let initialize = stage.frame()?;
-        let id = serde_json::from_str::<serde_json::Value>(&initialize)
-            .ok()
-            .filter(|frame| frame["method"] == "initialize")
-            .ok_or_else(|| format!("no handshake: {initialize}"))?["id"]
-            .clone();
-        stage.say(&format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"protocolVersion\":\"{version}\",\"capabilities\":\
-             {capabilities},\"serverInfo\":{{\"name\":\"s\",\"version\":\"1\"}}}}}}"
-        ))?;
+        let result = handshake_result(&initialize, version, capabilities)?;
+        stage.say(&result)?;
         stage.frame()?;
         match stage.event()? {
             Action::Connected(_) => Ok(()),
@@ -72,66 +116,89 @@ impl Role for Client {
         }
     }
 
-    fn close(&mut self, now: Now) {
-        Self::close(self, now);
-    }
-
-    fn closed(action: &Action) -> Option<&'static str> {
-        match action {
-            Action::Closed(closed) => Some(closed.name()),
-            _ => None,
-        }
-    }
-
-    fn take(stage: &mut Stage<Self>, step: &Step) -> Result<(), Problem> {
-        match &*step.verb {
-            "connect" => stage.done(|client, now| client.connect(now)),
-            "connected" => stage.connected(step),
-            "call" => {
-                let message: Message = read(&stage.kept.filled(&step.value))?;
-                let params = message.params.unwrap_or(Json::EMPTY_OBJECT);
-                let request = Request::custom(&message.method, params).map_err(|error| error.to_string())?;
-                let options = options(step)?;
-                stage.start(step, Some(request.clone()), |client, now| client.call(now, request, options))
-            }
-            "retry" => stage.retry(step),
-            "walk" => {
-                let list = list(&step.value)?;
-                let options = options(step)?;
-                stage.start(step, None, |client, now| client.walk(now, list, options))
-            }
-            "listen" => {
-                let filter: SubscriptionFilter = read(&step.value)?;
-                stage.start(step, None, |client, now| client.listen(now, &filter, CallOptions::new()))
-            }
-            "set_level" => {
-                let level = level(&step.value)?;
-                stage.start(step, None, |client, now| client.set_level(now, level))
-            }
-            "cancel" => {
-                let call = stage.call(&step.value)?;
-                let reason: Option<String> = step.more.get("reason").map(read).transpose()?;
-                stage.done(|client, now| client.cancel(now, call, reason.as_deref()))
-            }
-            "supply" => stage.supply(step),
-            "reply" => {
-                let slot = stage.slot(step.more.get("to").ok_or("reply to whom?")?)?;
-                let reply = reply(&step.value)?;
-                stage.done(|client, now| client.reply(now, ReplySlot::from_id(slot), reply))
-            }
-            "notify" => {
-                let Message { method, params } = read(&step.value)?;
-                stage.done(|client, now| client.notify(now, &method, &params.unwrap_or(Json::EMPTY_OBJECT)))
-            }
-            "roots_changed" => stage.done(|client, now| client.roots_changed(now)),
-            _ => stage.event_step(step),
-        }
+    fn take(stage: &mut Stage<Self>, step: &Step, rest: &[Step]) -> Result<(), Problem> {
+        stage.line_step(step, rest).unwrap_or_else(|| stage.call_step(step))
     }
 }
 
-impl Stage<Client> {
-    fn done<T>(&mut self, act: impl FnOnce(&mut Client, Now) -> Result<T, crate::error::Error>) -> Result<T, Problem> {
-        act(&mut self.machine, self.now).map_err(|error| format!("refused: {error}"))
+/// The answer to an `initialize`, which must be one.
+pub(super) fn handshake_result(initialize: &str, version: &str, capabilities: &Json) -> Result<String, Problem> {
+    let id = serde_json::from_str::<serde_json::Value>(initialize)
+        .ok()
+        .filter(|frame| frame["method"] == "initialize")
+        .ok_or_else(|| format!("no handshake: {initialize}"))?["id"]
+        .clone();
+    Ok(format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"protocolVersion\":\"{version}\",\"capabilities\":\
+         {capabilities},\"serverInfo\":{{\"name\":\"s\",\"version\":\"1\"}}}}}}"
+    ))
+}
+
+impl<M: Calls> Stage<M> {
+    /// Takes a step of this module.
+    pub(super) fn call_step(&mut self, step: &Step) -> Result<(), Problem> {
+        match &*step.verb {
+            "closed" => self.call_closed(step),
+            "connect" => self.done(|client, now| client.connect(now)),
+            "connected" | "renewed" => self.settled(step),
+            "call" => {
+                let message: Message = read(&self.kept.filled(&step.value))?;
+                let params = message.params.unwrap_or(Json::EMPTY_OBJECT);
+                let request = Request::custom(&message.method, params).map_err(|error| error.to_string())?;
+                let options = options(step)?;
+                self.start(step, Some(request.clone()), |client, now| client.call(now, request, options))
+            }
+            "retry" => self.retry(step),
+            "walk" => {
+                let list = list(&step.value)?;
+                let options = options(step)?;
+                self.start(step, None, |client, now| client.walk(now, list, options))
+            }
+            "listen" => {
+                let filter: SubscriptionFilter = read(&step.value)?;
+                self.start(step, None, |client, now| client.listen(now, &filter, CallOptions::new()))
+            }
+            "set_level" => {
+                let level = level(&step.value)?;
+                self.start(step, None, |client, now| client.set_level(now, level))
+            }
+            "cancel" => {
+                let call = self.call(&step.value)?;
+                let reason: Option<String> = step.more.get("reason").map(read).transpose()?;
+                self.done(|client, now| client.cancel(now, call, reason.as_deref()))
+            }
+            "supply" => self.supply(step),
+            "reply" => {
+                let slot = self.asked(step.more.get("to").ok_or("reply to whom?")?)?;
+                let reply = reply(&step.value)?;
+                self.done(|client, now| client.reply(now, ReplySlot::from_id(slot), reply))
+            }
+            "notify" => {
+                let Message { method, params } = read(&step.value)?;
+                self.done(|client, now| client.notify(now, &method, &params.unwrap_or(Json::EMPTY_OBJECT)))
+            }
+            "roots_changed" => self.done(|client, now| client.roots_changed(now)),
+            _ => self.event_step(step),
+        }
+    }
+
+    pub(super) fn done<T>(
+        &mut self,
+        act: impl FnOnce(&mut Client<dyn Transport>, Now) -> Result<T, Error>,
+    ) -> Result<T, Problem> {
+        act(self.machine.verbs(), self.now).map_err(|error| format!("refused: {error}"))
+    }
+
+    fn app_event(&mut self) -> Result<Action, Problem> {
+        M::said(self.event()?)
+    }
+
+    fn call_closed(&mut self, step: &Step) -> Result<(), Problem> {
+        let why = match self.app_event()? {
+            Action::Closed(closed) => closed.name(),
+            other => return Err(format!("another event: {other:?}")),
+        };
+        if read::<String>(&step.value)? == why { Ok(()) } else { Err(format!("closed for {why}")) }
     }
 
     fn call(&self, name: &Json) -> Result<CallId, Problem> {
@@ -139,7 +206,7 @@ impl Stage<Client> {
         self.memory.calls.get(&name).copied().ok_or_else(|| format!("no call is called {name:?}"))
     }
 
-    fn slot(&self, name: &Json) -> Result<SlotId, Problem> {
+    fn asked(&self, name: &Json) -> Result<SlotId, Problem> {
         let name: String = read(name)?;
         self.memory.slots.get(&name).copied().ok_or_else(|| format!("no request is called {name:?}"))
     }
@@ -148,7 +215,7 @@ impl Stage<Client> {
         &mut self,
         step: &Step,
         request: Option<Request>,
-        act: impl FnOnce(&mut Client, Now) -> Result<CallId, crate::error::Error>,
+        act: impl FnOnce(&mut Client<dyn Transport>, Now) -> Result<CallId, Error>,
     ) -> Result<(), Problem> {
         let call = self.done(act)?;
         let name: String = step.more.get("as").map(read).transpose()?.unwrap_or_default();
@@ -174,24 +241,28 @@ impl Stage<Client> {
         let name: String = read(&step.value)?;
         let input = *self.memory.inputs.get(&name).ok_or("no such question")?;
         let answer = answer(step.more.get("answer").ok_or("what is the answer?")?)?;
-        match (self.machine.supply_input(self.now, input, &answer), step.more.contains_key("refused")) {
+        match (self.machine.verbs().supply_input(self.now, input, &answer), step.more.contains_key("refused")) {
             (Ok(()), false) | (Err(_), true) => Ok(()),
             (Ok(()), true) => Err("the machine took it".to_owned()),
             (Err(error), false) => Err(format!("refused: {error}")),
         }
     }
 
-    fn connected(&mut self, step: &Step) -> Result<(), Problem> {
+    fn settled(&mut self, step: &Step) -> Result<(), Problem> {
         let wanted: String = read(&step.value)?;
-        match self.event()? {
-            Action::Connected(facts) if facts.version.as_str() == wanted => Ok(()),
-            other => Err(format!("another event: {other:?}")),
+        match (&*step.verb, self.app_event()?) {
+            ("connected", Action::Connected(facts)) | ("renewed", Action::Renewed(facts))
+                if facts.version.as_str() == wanted =>
+            {
+                Ok(())
+            }
+            (_, other) => Err(format!("another event: {other:?}")),
         }
     }
 
     /// Steps that an event must follow.
     fn event_step(&mut self, step: &Step) -> Result<(), Problem> {
-        match (&*step.verb, self.event()?) {
+        match (&*step.verb, self.app_event()?) {
             ("done", Action::Done { call, outcome }) if call == self.call(&step.value)? => self.ended(step, outcome),
             ("progress", Action::Progress { call, progress }) if self.is(step, "of", Some(call))? => {
                 self.kept.compare(&step.value, progress.raw.get())
@@ -237,7 +308,7 @@ impl Stage<Client> {
                     None => Ok(()),
                 }
             }
-            ("cancelled_invoke", Action::CancelledInvoke { slot, reason }) if slot == self.slot(&step.value)? => {
+            ("cancelled_invoke", Action::CancelledInvoke { slot, reason }) if slot == self.asked(&step.value)? => {
                 check_reason(step, reason.as_deref())
             }
             ("notified", Action::Notified { method, params, subscription }) if self.is(step, "of", subscription)? => {
@@ -288,6 +359,15 @@ impl Stage<Client> {
                     if let Some(data) = step.more.get("data") {
                         self.kept.compare(data, error.data.as_ref().map_or("null", Json::get))?;
                     }
+                }
+                if let CallError::Exchange(error) = &error {
+                    let (kind, status) = (error.name(), error.status());
+                    let same = |member: &str, got: Json| match step.more.get(member) {
+                        Some(wanted) if *wanted != got => Err(format!("the {member} is {got}")),
+                        _ => Ok(()),
+                    };
+                    same("exchange", Json::from(serde_json::Value::from(kind)))?;
+                    same("status", Json::from(serde_json::Value::from(status)))?;
                 }
                 if let (CallError::BoundExceeded { bound, .. }, Some(limit)) = (&error, step.more.get("limit")) {
                     let limit: String = read(limit)?;

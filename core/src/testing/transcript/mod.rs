@@ -19,23 +19,31 @@
 //! | the machine must say so, in this order | `out`, `invoke`, `cancelled`, `done`, `need_input`, `diagnostic`, … |
 //! | nothing happens, but this must hold | `timeout`, `idle` |
 //!
+//! Over HTTP an exchange has a name, and `ask`, `answer`, `stream`, `event`, `fetch`, … stand in the place of lines.
 //! Remarks (`diagnostic`) that no step names are passed over; everything else that the machine says must be named,
 //! to the last action.
 
 mod client;
+mod compare;
+mod http;
+mod lines;
 mod play;
 mod server;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use thiserror::Error;
 
 use super::pair::{Frame, Side};
 use crate::client::Client;
+use crate::http::client::HttpClient;
+use crate::http::server::Options;
 use crate::json::Json;
-use crate::server::Server;
+use crate::server::{Definition, Server};
 
 /// A conversation. See the module's documentation.
 #[derive(Clone, Debug)]
@@ -48,8 +56,12 @@ pub struct Transcript {
     pub proves: Vec<String>,
     /// Which machine it is played against.
     pub role: Side,
+    /// What carries the messages.
+    pub transport: Carrier,
     /// Which definition or configuration that machine has; whoever plays it knows the name.
     pub fixture: String,
+    /// How it is served or reached over HTTP, an object.
+    pub http: Json,
     /// The legacy session that is open before the first step, if one is.
     pub session: Option<Session>,
     steps: Vec<Step>,
@@ -70,14 +82,25 @@ const fn no_capabilities() -> Json {
     Json::EMPTY_OBJECT
 }
 
+/// What carries the messages of a transcript.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Carrier {
+    /// Lines of a byte stream.
+    #[default]
+    Stdio,
+    /// Exchanges of Streamable HTTP.
+    Http,
+}
+
 /// How a transcript's input reaches the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
-    /// Each `in` as one piece.
+    /// Each line or body as one piece.
     Whole,
-    /// Each `in` byte by byte.
+    /// Each line or body byte by byte.
     Bytes,
-    /// Each `in` together with the beginning of the next one.
+    /// Each line together with the beginning of the next one; bodies in pieces of seven bytes.
     Trailing,
 }
 
@@ -119,18 +142,28 @@ impl Transcript {
             #[serde(default)]
             proves: Vec<String>,
             role: String,
+            #[serde(default)]
+            transport: Carrier,
             fixture: String,
+            #[serde(default = "no_capabilities")]
+            http: Json,
             session: Option<Session>,
             steps: Vec<crate::model::Extra>,
         }
         let file: File = serde_json::from_str(text).map_err(|error| BadTranscript(error.to_string()))?;
-        let (role, verbs) = match &*file.role {
+        let (role, own) = match &*file.role {
             "server" => (Side::Server, server::VERBS),
             "client" => (Side::Client, client::VERBS),
             other => return Err(BadTranscript(format!("{}: {other:?} is no role", file.name))),
         };
+        let carried = match (file.transport, role) {
+            (Carrier::Stdio, _) => lines::VERBS,
+            (Carrier::Http, Side::Server) => http::server::VERBS,
+            (Carrier::Http, Side::Client) => http::client::VERBS,
+        };
+        let verbs = [COMMON, carried, own];
         let steps = file.steps.into_iter().enumerate().map(|(index, members)| {
-            Step::read(members, verbs)
+            Step::read(members, &verbs)
                 .map_err(|problem| BadTranscript(format!("{}, step {}: {problem}", file.name, index + 1)))
         });
         Ok(Self {
@@ -139,7 +172,9 @@ impl Transcript {
             about: file.about,
             proves: file.proves,
             role,
+            transport: file.transport,
             fixture: file.fixture,
+            http: file.http,
             session: file.session,
         })
     }
@@ -149,7 +184,7 @@ impl Transcript {
     /// # Errors
     /// Where the server went another way; a transcript for clients goes wrong at its first step.
     pub fn play_server(&self, server: Server, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
-        play::Stage::new(server, Side::Server).play(self, feed)
+        play::Stage::new(server, feed).play(self)
     }
 
     /// Plays the transcript against a client that nothing has happened to. With a [`Session`], a client that is
@@ -158,25 +193,41 @@ impl Transcript {
     /// # Errors
     /// Where the client went another way; a transcript for servers goes wrong at its first step.
     pub fn play_client(&self, client: Client, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
-        play::Stage::new(client, Side::Client).play(self, feed)
+        play::Stage::new(client, feed).play(self)
+    }
+
+    /// Plays the transcript against a server of Streamable HTTP.
+    ///
+    /// # Errors
+    /// Where the server went another way; a transcript of another role or transport goes wrong at its first step.
+    ///
+    /// # Panics
+    /// When a machine breaks a promise that every front relies on; see [`HttpFront`](super::HttpFront).
+    pub fn play_http_server(
+        &self,
+        definition: impl Into<Arc<Definition>>,
+        options: Options,
+        feed: Feed,
+    ) -> Result<Vec<Frame>, Mismatch> {
+        play::Stage::new(http::server::Site::new(definition.into(), options), feed).play(self)
+    }
+
+    /// Plays the transcript against a client of Streamable HTTP that nothing has happened to. With a [`Session`], a
+    /// client that is pinned to its revision.
+    ///
+    /// # Errors
+    /// Where the client went another way; a transcript of another role or transport goes wrong at its first step.
+    pub fn play_http_client(&self, client: HttpClient, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
+        play::Stage::new(client, feed).play(self)
     }
 }
 
 /// Verbs of a role, each with the further members that its steps may have.
 type Verbs = &'static [(&'static str, &'static [&'static str])];
 
-/// Verbs that both roles have.
-const COMMON: Verbs = &[
-    ("in", &["invalid"]),
-    ("out", &[]),
-    ("end", &[]),
-    ("advance_ms", &[]),
-    ("timeout", &[]),
-    ("idle", &[]),
-    ("diagnostic", &[]),
-    ("close", &[]),
-    ("closed", &[]),
-];
+/// Verbs that all machines have.
+const COMMON: Verbs =
+    &[("advance_ms", &[]), ("timeout", &[]), ("idle", &[]), ("quiet", &[]), ("diagnostic", &[]), ("close", &[])];
 
 /// One step.
 #[derive(Clone, Debug)]
@@ -188,7 +239,7 @@ struct Step {
 
 impl Step {
     /// The one verb whose steps may have all the other members.
-    fn read(members: crate::model::Extra, verbs: Verbs) -> Result<Self, String> {
+    fn read(members: crate::model::Extra, verbs: &[Verbs]) -> Result<Self, String> {
         let mut more: BTreeMap<String, Json> = BTreeMap::new();
         for (name, value) in members {
             if more.insert(name.into_owned(), value).is_some() {
@@ -198,9 +249,10 @@ impl Step {
         let fits = |verb: &&str, allowed: &[&str]| {
             more.contains_key(*verb) && more.keys().all(|name| name == verb || allowed.contains(&&**name))
         };
-        let verb = COMMON
+        let verb = verbs
             .iter()
-            .chain(verbs)
+            .copied()
+            .flatten()
             .find(|(verb, allowed)| fits(verb, allowed))
             .map(|(verb, _)| (*verb).to_owned())
             .ok_or_else(|| {
@@ -210,44 +262,42 @@ impl Step {
         Ok(Self { verb, value, more })
     }
 
-    /// The line of an `in` step that is one, without its newline.
-    fn line(&self) -> Option<String> {
+    /// The bytes of an `in` step of stdio, newline included; `None` for every other step.
+    fn line(&self, kept: &compare::Kept) -> Option<Vec<u8>> {
         if self.verb != "in" {
             return None;
         }
-        if self.value.is_string() {
-            return self.value.parse().ok();
+        let is_hex = hex(&self.value).is_some();
+        let mut bytes = bytes(&self.value, kept)?;
+        if !is_hex {
+            bytes.push(b'\n');
         }
-        self.hex().is_none().then(|| compact(self.value.get()))
+        Some(bytes)
     }
+}
 
-    /// The digits of an `in` step that gives bytes.
-    fn hex(&self) -> Option<String> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Hex {
-            hex: String,
-        }
-        self.value.parse::<Hex>().ok().map(|bytes| bytes.hex)
+/// The digits of a value that gives bytes.
+fn hex(value: &Json) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Hex {
+        hex: String,
     }
+    value.parse::<Hex>().ok().map(|bytes| bytes.hex)
+}
 
-    /// The bytes that an `in` step gives the machine, values of earlier frames filled in; `None` for every other
-    /// step.
-    fn bytes(&self, kept: &play::Kept) -> Option<Vec<u8>> {
-        if self.verb != "in" {
-            return None;
-        }
-        match self.hex() {
-            Some(hex) => {
-                let digits: Vec<u8> = hex.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-                digits
-                    .chunks(2)
-                    .map(|pair| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()))
-                    .collect()
-            }
-            None => self.line().map(|line| format!("{}\n", kept.fill(&line)).into_bytes()),
-        }
+/// The bytes that a value stands for: hexadecimal digits, a text, or a JSON value, values of earlier frames filled in.
+fn bytes(value: &Json, kept: &compare::Kept) -> Option<Vec<u8>> {
+    if let Some(hex) = hex(value) {
+        let digits: Vec<u8> = hex.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        return digits.chunks(2).map(byte).collect();
     }
+    let value = kept.filled(value);
+    if value.is_string() {
+        return value.parse::<String>().ok().map(|text| kept.fill(&text).into_bytes());
+    }
+    Some(compact(value.get()).into_bytes())
 }
 
 /// A JSON text without white space between its tokens: a frame is one line however the file is laid out.

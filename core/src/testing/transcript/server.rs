@@ -1,25 +1,26 @@
-//! The steps of a transcript that is played against a server.
+//! The steps of a server's application: the same on stdio and over HTTP.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
-use super::play::{Problem, Role, Stage, read};
+use super::lines::{self, Lines};
+use super::play::{Problem, Role, Said, Stage, read};
+use super::words::{describe, event, reply};
 use super::{Step, Verbs};
-use crate::error::ErrorObject;
+use crate::error::Error;
 use crate::ids::{CallId, ReplySlot, SlotId};
 use crate::json::Json;
-use crate::machine::Now;
+use crate::machine::{Input, Mono, Now, TimerKind};
 use crate::model::Extra;
-use crate::server::{
-    Action, Call, Event, InputRequired, Invocation, ListPage, LogMessage, Notified, Progress, Reference, Reply,
-    RequestFailure, Sent, Server,
-};
+use crate::server::{Action, Event, LogMessage, Notified, Progress, Reply, RequestFailure, Sent, Server};
+use crate::testing::pair::Side;
 
 pub(super) const VERBS: Verbs = &[
     // The machine says.
+    ("closed", &[]),
     ("invoke", &["as", "reply"]),
     ("cancelled", &["reason"]),
     ("notified", &[]),
@@ -35,100 +36,249 @@ pub(super) const VERBS: Verbs = &[
     ("cancel_request", &["reason"]),
 ];
 
-/// Invocations and requests by the names that the file gives them.
-#[derive(Debug, Default)]
-pub(super) struct Memory {
-    slots: BTreeMap<String, SlotId>,
-    requests: BTreeMap<String, CallId>,
+/// Invocations and requests by the names that the file gives them, each with the machine that it came from.
+#[derive(Debug)]
+pub(super) struct Memory<P> {
+    pub(super) slots: BTreeMap<String, (P, SlotId)>,
+    requests: BTreeMap<String, (P, CallId)>,
+    /// Machines by the names of the exchanges that came to them.
+    pub(super) places: BTreeMap<String, P>,
+}
+
+impl<P> Default for Memory<P> {
+    fn default() -> Self {
+        Self { slots: BTreeMap::new(), requests: BTreeMap::new(), places: BTreeMap::new() }
+    }
+}
+
+/// A server, whatever carries its messages. On stdio it is one machine; over HTTP there is one in each place.
+pub(super) trait Serves: Role<Memory = Memory<Self::Place>, Event = (Self::Place, Action)> {
+    type Place: Copy + PartialEq + Debug;
+
+    /// Where a step goes that names neither an invocation nor an exchange.
+    const ALONE: Option<Self::Place>;
+
+    fn reply(&mut self, now: Now, place: Self::Place, slot: ReplySlot, reply: Reply) -> Result<(), Error>;
+
+    fn abandon(&mut self, now: Now, place: Self::Place, slot: ReplySlot);
+
+    fn progress(&mut self, now: Now, place: Self::Place, slot: SlotId, progress: &Progress) -> Result<Sent, Error>;
+
+    fn log(&mut self, now: Now, place: Self::Place, slot: Option<SlotId>, message: &LogMessage) -> Result<Sent, Error>;
+
+    fn notify(&mut self, now: Now, place: Self::Place, method: &str, params: Option<&Json>) -> Result<(), Error>;
+
+    /// `None` where nobody says what became of it.
+    fn publish(&mut self, now: Now, event: &Event) -> Option<Sent>;
+
+    fn request(
+        &mut self,
+        now: Now,
+        place: Self::Place,
+        slot: Option<SlotId>,
+        message: &Message,
+        timeout: Option<Duration>,
+    ) -> Result<CallId, Error>;
+
+    fn cancel_request(&mut self, now: Now, place: Self::Place, call: CallId, reason: Option<&str>)
+    -> Result<(), Error>;
+}
+
+impl Lines for Server {
+    fn handle(&mut self, now: Now, input: Input) -> Result<(), Error> {
+        Self::handle(self, now, input)
+    }
+}
+
+impl Serves for Server {
+    type Place = ();
+
+    const ALONE: Option<()> = Some(());
+
+    fn reply(&mut self, now: Now, (): (), slot: ReplySlot, reply: Reply) -> Result<(), Error> {
+        Self::reply(self, now, slot, reply)
+    }
+
+    fn abandon(&mut self, now: Now, (): (), slot: ReplySlot) {
+        Self::abandon(self, now, slot);
+    }
+
+    fn progress(&mut self, now: Now, (): (), slot: SlotId, progress: &Progress) -> Result<Sent, Error> {
+        Self::progress(self, now, slot, progress)
+    }
+
+    fn log(&mut self, now: Now, (): (), slot: Option<SlotId>, message: &LogMessage) -> Result<Sent, Error> {
+        Self::log(self, now, slot, message)
+    }
+
+    fn notify(&mut self, now: Now, (): (), method: &str, params: Option<&Json>) -> Result<(), Error> {
+        Self::notify(self, now, method, params)
+    }
+
+    fn publish(&mut self, now: Now, event: &Event) -> Option<Sent> {
+        Some(Self::publish(self, now, event))
+    }
+
+    fn request(
+        &mut self,
+        now: Now,
+        (): (),
+        slot: Option<SlotId>,
+        message: &Message,
+        timeout: Option<Duration>,
+    ) -> Result<CallId, Error> {
+        Self::request(self, now, slot, &message.method, message.params.as_ref(), timeout)
+    }
+
+    fn cancel_request(&mut self, now: Now, (): (), call: CallId, reason: Option<&str>) -> Result<(), Error> {
+        Self::cancel_request(self, now, call, reason)
+    }
 }
 
 impl Role for Server {
-    type Memory = Memory;
+    type Event = ((), Action);
+    type Memory = Memory<()>;
 
-    fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {
-        let initialize = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":\"session\",\"method\":\"initialize\",\"params\":{{\"protocolVersion\":\
-             \"{version}\",\"capabilities\":{capabilities},\"clientInfo\":{{\"name\":\"c\",\"version\":\"1\"}}}}}}"
-        );
-        stage.say(&initialize)?;
-        let answer = stage.frame()?;
-        if !answer.contains(version) {
-            return Err(format!("the session was not opened: {answer}"));
-        }
-        stage.say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}")?;
-        stage.event().map(drop)
+    const SIDE: Side = Side::Server;
+
+    fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<((), Action)>>, Problem> {
+        Ok(lines::poll(stage)?.map(|said| match said {
+            Said::Event(action) => Said::Event(((), action)),
+            Said::Frame(frame) => Said::Frame(frame),
+            Said::Remark(remark) => Said::Remark(remark),
+        }))
+    }
+
+    fn handle_timeout(&mut self, now: Now) {
+        Self::handle_timeout(self, now);
+    }
+
+    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
+        Self::poll_timeout(self)
     }
 
     fn close(&mut self, now: Now) {
         Self::close(self, now);
     }
 
-    fn closed(action: &Action) -> Option<&'static str> {
-        match action {
-            Action::Closed(closed) => Some(closed.name()),
-            _ => None,
+    fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {
+        stage.say(&initialize(version, capabilities))?;
+        let answer = stage.frame()?;
+        if !answer.contains(version) {
+            return Err(format!("the session was not opened: {answer}"));
         }
+        stage.say(INITIALIZED)?;
+        stage.event().map(drop)
     }
 
-    fn take(stage: &mut Stage<Self>, step: &Step) -> Result<(), Problem> {
-        match &*step.verb {
-            "invoke" => stage.invoke(step),
-            "cancelled" => stage.cancelled(step),
-            "notified" => stage.notified(step),
-            "answered" => stage.answered(step),
-            "reply" => {
-                let slot = stage.slot(step.more.get("to").ok_or("reply to whom?")?)?;
-                let reply = reply(&stage.kept.filled(&step.value))?;
-                stage.done(|server, now| server.reply(now, ReplySlot::from_id(slot), reply))
-            }
-            "abandon" => {
-                let slot = stage.slot(&step.value)?;
-                stage.machine.abandon(stage.now, ReplySlot::from_id(slot));
-                Ok(())
-            }
-            "report" => stage.report(step),
-            "log" => stage.log(step),
-            "notify" => {
-                let message: Message = read(&step.value)?;
-                stage.done(|server, now| server.notify(now, &message.method, message.params.as_ref()))
-            }
-            "publish" => {
-                let event = event(&step.value)?;
-                let sent = stage.machine.publish(stage.now, &event);
-                check_sent(step, sent)
-            }
-            "request" => stage.request(step),
-            "cancel_request" => {
-                let name: String = read(&step.value)?;
-                let call = *stage.memory.requests.get(&name).ok_or("no such request")?;
-                let reason: Option<String> = step.more.get("reason").map(read).transpose()?;
-                stage.done(|server, now| server.cancel_request(now, call, reason.as_deref()))
-            }
-            other => Err(format!("{other} is no step of a server")),
-        }
+    fn take(stage: &mut Stage<Self>, step: &Step, rest: &[Step]) -> Result<(), Problem> {
+        stage.line_step(step, rest).unwrap_or_else(|| stage.serve_step(step))
     }
 }
 
+/// The two messages that open a session.
+pub(super) fn initialize(version: &str, capabilities: &Json) -> String {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":\"session\",\"method\":\"initialize\",\"params\":{{\"protocolVersion\":\
+         \"{version}\",\"capabilities\":{capabilities},\"clientInfo\":{{\"name\":\"c\",\"version\":\"1\"}}}}}}"
+    )
+}
+
+pub(super) const INITIALIZED: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
+
 /// A method with its params.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Message {
     pub(super) method: String,
     pub(super) params: Option<Json>,
 }
 
-impl Stage<Server> {
-    fn done<T>(&mut self, act: impl FnOnce(&mut Server, Now) -> Result<T, crate::error::Error>) -> Result<T, Problem> {
-        act(&mut self.machine, self.now).map_err(|error| format!("refused: {error}"))
+impl<M: Serves> Stage<M> {
+    /// Takes a step of this module.
+    pub(super) fn serve_step(&mut self, step: &Step) -> Result<(), Problem> {
+        match &*step.verb {
+            "closed" => self.closed(step),
+            "invoke" => self.invoke(step),
+            "cancelled" => self.cancelled(step),
+            "notified" => self.notified(step),
+            "answered" => self.answered(step),
+            "reply" => {
+                let (place, slot) = self.slot(step.more.get("to").ok_or("reply to whom?")?)?;
+                let reply = reply(&self.kept.filled(&step.value))?;
+                done(self.machine.reply(self.now, place, ReplySlot::from_id(slot), reply))
+            }
+            "abandon" => {
+                let (place, slot) = self.slot(&step.value)?;
+                self.machine.abandon(self.now, place, ReplySlot::from_id(slot));
+                Ok(())
+            }
+            "report" => self.report(step),
+            "log" => self.log(step),
+            "notify" => {
+                let message: Message = read(&step.value)?;
+                let (place, _) = self.addressee(step)?;
+                done(self.machine.notify(self.now, place, &message.method, message.params.as_ref()))
+            }
+            "publish" => {
+                let event = event(&step.value)?;
+                match self.machine.publish(self.now, &event) {
+                    Some(sent) => check_sent(step, sent),
+                    None if step.more.contains_key("sent") => Err("nobody says whether it was sent".to_owned()),
+                    None => Ok(()),
+                }
+            }
+            "request" => self.request(step),
+            "cancel_request" => {
+                let name: String = read(&step.value)?;
+                let (place, call) = *self.memory.requests.get(&name).ok_or("no such request")?;
+                let reason: Option<String> = step.more.get("reason").map(read).transpose()?;
+                done(self.machine.cancel_request(self.now, place, call, reason.as_deref()))
+            }
+            other => Err(format!("{other} is no step of a server")),
+        }
     }
 
-    fn slot(&self, name: &Json) -> Result<SlotId, Problem> {
+    pub(super) fn slot(&self, name: &Json) -> Result<(M::Place, SlotId), Problem> {
         let name: String = read(name)?;
         self.memory.slots.get(&name).copied().ok_or_else(|| format!("no invocation is called {name:?}"))
     }
 
+    /// The machine that serves, or has served, the exchange of this name.
+    fn place(&self, name: &Json) -> Result<M::Place, Problem> {
+        let name: String = read(name)?;
+        self.memory.places.get(&name).copied().ok_or_else(|| format!("no machine serves {name:?}"))
+    }
+
+    /// Where something of the application goes: to an invocation, or to a machine.
+    fn addressee(&self, step: &Step) -> Result<(M::Place, Option<SlotId>), Problem> {
+        if let Some(name) = step.more.get("of") {
+            let (place, slot) = self.slot(name)?;
+            return Ok((place, Some(slot)));
+        }
+        let place = step.more.get("on").map(|name| self.place(name)).transpose()?;
+        Ok((place.or(M::ALONE).ok_or("to which machine?")?, None))
+    }
+
+    /// An event, from the machine that the step names.
+    fn event_on(&mut self, step: &Step) -> Result<(M::Place, Action), Problem> {
+        let (place, action) = self.event()?;
+        match step.more.get("on").map(|name| self.place(name)).transpose()? {
+            Some(wanted) if wanted != place => Err(format!("it comes from another machine: {action:?}")),
+            _ => Ok((place, action)),
+        }
+    }
+
+    fn closed(&mut self, step: &Step) -> Result<(), Problem> {
+        let why = match self.event_on(step)? {
+            (_, Action::Closed(closed)) => closed.name(),
+            (_, other) => return Err(format!("another event: {other:?}")),
+        };
+        if read::<String>(&step.value)? == why { Ok(()) } else { Err(format!("closed for {why}")) }
+    }
+
     fn invoke(&mut self, step: &Step) -> Result<(), Problem> {
-        let Action::Invoke(invocation) = self.event()? else { return Err("another event".to_owned()) };
+        let (place, Action::Invoke(invocation)) = self.event_on(step)? else { return Err("another event".to_owned()) };
         // What the file does not name is not compared.
         let wanted: Extra = read(&step.value)?;
         let described = describe(&invocation);
@@ -137,12 +287,12 @@ impl Stage<Server> {
             self.kept.compare(value, got.get()).map_err(|problem| format!("{name} {problem}"))?;
         }
         if let Some(name) = step.more.get("as") {
-            self.memory.slots.insert(read(name)?, invocation.slot.id());
+            self.memory.slots.insert(read(name)?, (place, invocation.slot.id()));
         }
         match step.more.get("reply") {
             Some(answer) => {
                 let reply = reply(&self.kept.filled(answer))?;
-                self.done(|server, now| server.reply(now, invocation.slot, reply))
+                done(self.machine.reply(self.now, place, invocation.slot, reply))
             }
             None => Ok(()),
         }
@@ -152,20 +302,20 @@ impl Stage<Server> {
         let expected = self.slot(&step.value)?;
         let wanted: Option<String> = step.more.get("reason").map(read).transpose()?;
         match self.event()? {
-            Action::Cancelled { slot, reason } if slot == expected => {
+            (place, Action::Cancelled { slot, reason }) if (place, slot) == expected => {
                 if wanted.is_none() || wanted.as_deref() == reason.as_deref() {
                     Ok(())
                 } else {
                     Err(format!("the reason is {reason:?}"))
                 }
             }
-            other => Err(format!("another event: {other:?}")),
+            (_, other) => Err(format!("another event: {other:?}")),
         }
     }
 
     fn notified(&mut self, step: &Step) -> Result<(), Problem> {
         let expected: String = read::<Message>(&step.value)?.method;
-        let (method, params) = match self.event()? {
+        let (method, params) = match self.event_on(step)?.1 {
             Action::Notified(Notified::Initialized) => ("notifications/initialized".into(), Json::EMPTY_OBJECT),
             Action::Notified(Notified::RootsListChanged) => {
                 ("notifications/roots/list_changed".into(), Json::EMPTY_OBJECT)
@@ -184,8 +334,8 @@ impl Stage<Server> {
         let name: String = read(&step.value)?;
         let expected = *self.memory.requests.get(&name).ok_or("no such request")?;
         let outcome = match self.event()? {
-            Action::Answered { call, outcome } if call == expected => outcome,
-            other => return Err(format!("another event: {other:?}")),
+            (place, Action::Answered { call, outcome }) if (place, call) == expected => outcome,
+            (_, other) => return Err(format!("another event: {other:?}")),
         };
         match (outcome, step.more.get("result"), step.more.get("error"), step.more.get("failure")) {
             (Ok(result), Some(wanted), None, None) => self.kept.compare(wanted, result.get()),
@@ -193,8 +343,7 @@ impl Stage<Server> {
                 let error = Json::from_value(&error).map_err(|error| error.to_string())?;
                 self.kept.compare(wanted, error.get())
             }
-            (Err(RequestFailure::TimedOut), None, None, Some(wanted)) => same(wanted, "timed_out"),
-            (Err(RequestFailure::Gone), None, None, Some(wanted)) => same(wanted, "gone"),
+            (Err(failure), None, None, Some(wanted)) => same(wanted, failure.name()),
             (outcome, ..) => Err(format!("answered with {outcome:?}")),
         }
     }
@@ -207,9 +356,10 @@ impl Stage<Server> {
             total: Option<f64>,
             message: Option<String>,
         }
-        let slot = self.slot(step.more.get("of").ok_or("progress of what?")?)?;
+        let (place, slot) = self.slot(step.more.get("of").ok_or("progress of what?")?)?;
         let Report { progress, total, message } = read(&step.value)?;
-        let sent = self.done(|server, now| server.progress(now, slot, &Progress { progress, total, message }))?;
+        let progress = Progress { progress, total, message };
+        let sent = done(self.machine.progress(self.now, place, slot, &progress))?;
         check_sent(step, sent)
     }
 
@@ -221,23 +371,23 @@ impl Stage<Server> {
             logger: Option<String>,
             data: Json,
         }
-        let slot = step.more.get("of").map(|name| self.slot(name)).transpose()?;
+        let (place, slot) = self.addressee(step)?;
         let Log { level, logger, data } = read(&step.value)?;
         let level = super::play::level(&level)?;
-        let sent = self.done(|server, now| server.log(now, slot, &LogMessage { level, logger, data }))?;
+        let sent = done(self.machine.log(self.now, place, slot, &LogMessage { level, logger, data }))?;
         check_sent(step, sent)
     }
 
     fn request(&mut self, step: &Step) -> Result<(), Problem> {
         let message: Message = read(&step.value)?;
-        let slot = step.more.get("of").map(|name| self.slot(name)).transpose()?;
+        let (place, slot) = self.addressee(step)?;
         let timeout: Option<u64> = step.more.get("timeout_ms").map(read).transpose()?;
         let timeout = timeout.map(Duration::from_millis);
-        let made = self.machine.request(self.now, slot, &message.method, message.params.as_ref(), timeout);
+        let made = self.machine.request(self.now, place, slot, &message, timeout);
         match (made, step.more.contains_key("refused")) {
             (Ok(call), false) => {
                 let name: String = step.more.get("as").map(read).transpose()?.unwrap_or_default();
-                self.memory.requests.insert(name, call);
+                self.memory.requests.insert(name, (place, call));
                 Ok(())
             }
             (Err(_), true) => Ok(()),
@@ -247,151 +397,15 @@ impl Stage<Server> {
     }
 }
 
+fn done<T>(outcome: Result<T, Error>) -> Result<T, Problem> {
+    outcome.map_err(|error| format!("refused: {error}"))
+}
+
 fn same(wanted: &Json, got: &str) -> Result<(), Problem> {
     let wanted: String = read(wanted)?;
     if wanted == got { Ok(()) } else { Err(format!("it is {got}")) }
 }
 
-fn check_sent(step: &Step, sent: Sent) -> Result<(), Problem> {
+pub(super) fn check_sent(step: &Step, sent: Sent) -> Result<(), Problem> {
     step.more.get("sent").map_or(Ok(()), |wanted| same(wanted, sent.name()))
-}
-
-fn event(json: &Json) -> Result<Event, Problem> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Updated {
-        resource: String,
-    }
-    if let Ok(Updated { resource }) = json.parse() {
-        return Ok(Event::ResourceUpdated { uri: resource.into() });
-    }
-    match &*read::<String>(json)? {
-        "tools" => Ok(Event::ToolsListChanged),
-        "prompts" => Ok(Event::PromptsListChanged),
-        "resources" => Ok(Event::ResourcesListChanged),
-        other => Err(format!("{other:?} cannot change")),
-    }
-}
-
-/// An invocation as a file sees it.
-fn describe(invocation: &Invocation) -> Extra {
-    let context = &invocation.context;
-    let mut all = Extra::new();
-    let mut put = |name: &'static str, value: Json| drop(all.insert(name, value));
-    let text = |text: &str| Json::from(Value::from(text));
-    match &invocation.call {
-        Call::Complete { reference, argument, value, context } => {
-            put("call", text("complete"));
-            put(
-                "ref",
-                Json::from(match reference {
-                    Reference::Prompt(_, name) => json!({"type": "ref/prompt", "name": name}),
-                    Reference::Template(_, uri) => json!({"type": "ref/resource", "uri": uri}),
-                }),
-            );
-            put("argument", text(argument));
-            put("value", text(value));
-            put("context", context.clone());
-        }
-        Call::List { list, cursor } => {
-            put("call", text("list"));
-            put("list", text(list.name()));
-            put("cursor", cursor.as_deref().map_or(Json::NULL, text));
-        }
-        Call::Prompt { name, arguments, .. } => {
-            put("call", text("prompt"));
-            put("name", text(name));
-            put("arguments", arguments.clone());
-        }
-        Call::Raw { method, params } => {
-            put("call", text("raw"));
-            put("method", text(method));
-            put("params", params.clone());
-        }
-        Call::Read { uri, .. } => {
-            put("call", text("read"));
-            put("uri", text(uri));
-        }
-        Call::Subscribe { uri } => {
-            put("call", text("subscribe"));
-            put("uri", text(uri));
-        }
-        Call::Tool { name, arguments, .. } => {
-            put("call", text("tool"));
-            put("name", text(name));
-            put("arguments", arguments.clone());
-        }
-        Call::Unsubscribe { uri } => {
-            put("call", text("unsubscribe"));
-            put("uri", text(uri));
-        }
-    }
-    put("version", text(context.version().as_str()));
-    put("round", Json::from(Value::from(context.round())));
-    put("state", context.state().map_or(Json::NULL, text));
-    put("memo", context.memo().cloned().unwrap_or(Json::NULL));
-    put("input", inputs(invocation));
-    all
-}
-
-/// The answers so far: `{"result": …}` or `{"error": …}` by key.
-fn inputs(invocation: &Invocation) -> Json {
-    let mut inputs = Map::new();
-    for (key, answer) in invocation.context.inputs() {
-        let answer = match answer {
-            Ok(result) => json!({"result": result}),
-            Err(error) => json!({"error": error}),
-        };
-        inputs.insert(key.to_owned(), answer);
-    }
-    Json::from(Value::Object(inputs))
-}
-
-/// A reply as a file writes it: an object whose one member says of which kind.
-fn reply(json: &Json) -> Result<Reply, Problem> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Input {
-        #[serde(default)]
-        requests: Extra,
-        state: Option<String>,
-        memo: Option<Json>,
-    }
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Page {
-        items: Vec<Json>,
-        #[serde(rename = "nextCursor")]
-        next_cursor: Option<String>,
-    }
-    let members: Extra = read(json)?;
-    let Some((kind, value)) = members.iter().next().filter(|_| members.len() == 1) else {
-        return Err("a reply has one member".to_owned());
-    };
-    Ok(match kind {
-        "completion" => Reply::Completion(read(value)?),
-        "empty" => Reply::Empty { meta: Some(value.clone()).filter(|meta| !meta.is_null()) },
-        "error" => Reply::Error(read::<ErrorObject>(value)?),
-        "failed" => Reply::Failed,
-        "input" => {
-            let Input { requests, state, memo } = read(value)?;
-            let requests = requests.iter().map(|(key, request)| Ok((key.to_owned(), read(request)?)));
-            Reply::InputRequired(InputRequired {
-                requests: requests.collect::<Result<_, Problem>>()?,
-                state,
-                memo,
-                timeouts: BTreeMap::new(),
-            })
-        }
-        "list" => {
-            let Page { items, next_cursor } = read(value)?;
-            Reply::List(ListPage { items, next_cursor })
-        }
-        "prompt" => Reply::Prompt(read(value)?),
-        "raw" => Reply::Raw(value.clone()),
-        "resource" => Reply::Resource(read(value)?),
-        "state_used" => Reply::StateUsed,
-        "tool" => Reply::Tool(read(value)?),
-        other => return Err(format!("{other:?} is no kind of reply")),
-    })
 }

@@ -87,6 +87,12 @@ impl HttpBuilder {
 pub struct HttpService(Arc<Endpoint>);
 
 impl HttpService {
+    /// What it runs on.
+    #[must_use]
+    pub fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.0.runtime
+    }
+
     /// The legacy sessions as bytes, with what their clients may come back for: for another process, or the next one,
     /// to go on with. Sessions with requests in flight are left out.
     #[must_use]

@@ -62,8 +62,7 @@ impl Session {
             let message = Json::from_validated(event.frame.slice_ref(line));
             ExportedEvent { stream: event.id.stream, number: event.id.number, message }
         };
-        let stream =
-            |(id, stream): (&u64, &Stream)| ExportedStream { stream: *id, last: stream.last, lost: stream.lost };
+        let stream = |(id, stream): (u64, &Stream)| ExportedStream { stream: id, last: stream.last, lost: stream.lost };
         let exported = Exported {
             format: FORMAT,
             id: self.id.to_text().into(),
@@ -111,7 +110,7 @@ impl Session {
             let id = EventId { stream: event.stream, number: event.number };
             let stream = match id.stream {
                 STANDING => &mut session.standing,
-                other => session.streams.get_mut(&other)?,
+                other => session.streams.get_mut(other)?,
             };
             if id.number > stream.last {
                 return None;
@@ -123,7 +122,7 @@ impl Session {
             session.keep(Stored { id, frame: frame.into() });
         }
         // What lost its last event on the way is nothing that anybody could come back for.
-        session.streams.retain(|_, stream| stream.kept > 0);
+        session.streams.retain(|stream| stream.kept > 0);
         Some(session)
     }
 }

@@ -15,10 +15,10 @@
 //! Source: `basic/transports` (Streamable HTTP) of 2025-03-26, 2025-06-18 and 2025-11-25.
 
 mod export;
+mod numbered;
 mod pair;
 mod streams;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +44,7 @@ use crate::server::wire::{Fate, Route, Wire};
 use crate::server::{Action as Said, Closed, Definition, Event, LogMessage, Progress, Reply, Sent};
 use crate::spec::Version;
 
+use numbered::Numbered;
 pub(super) use pair::SESSION;
 
 /// What is kept for a client that does not listen, where nothing is kept for replay.
@@ -57,6 +58,7 @@ pub struct Request {
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "it lives in a box, and is mostly the large one")]
 pub(super) enum RequestKind {
     Delete,
     Get,
@@ -65,7 +67,7 @@ pub(super) enum RequestKind {
     /// A `GET` that opens a session of the old transport.
     Pair,
     /// A message, and a seed in case it is served by itself after all.
-    Posted(Box<Message>, Seed),
+    Posted(Message, Seed),
 }
 
 /// Who opened a session.
@@ -86,13 +88,13 @@ pub struct Session {
     json_answers: bool,
     replay: Option<Replay>,
     /// The streams of requests, by the exchange that the request came with.
-    pub(super) streams: BTreeMap<u64, Stream>,
+    pub(super) streams: Numbered<Stream>,
     pub(super) standing: Stream,
     /// The last event of the standing stream that went out.
     pub(super) delivered: u64,
     pub(super) log: Log,
     /// Which stream an open exchange carries.
-    exchanges: BTreeMap<ExchangeId, u64>,
+    exchanges: Numbered<u64>,
     pub(super) last_exchange: u64,
     /// Where a client of the old transport posts to.
     post_to: Option<Box<str>>,
@@ -125,11 +127,11 @@ impl Session {
             keep_alive: options.keep_alive,
             json_answers: options.json_answers,
             replay: options.replay,
-            streams: BTreeMap::new(),
+            streams: Numbered::new(),
             standing: Stream::default(),
             delivered: 0,
             log: Log::new(events, bytes),
-            exchanges: BTreeMap::new(),
+            exchanges: Numbered::new(),
             last_exchange: 0,
             post_to: None,
         }
@@ -147,9 +149,8 @@ impl Session {
         let owner = Owner { principal: kept.sender.principal.clone(), origin: kept.origin.clone() };
         let mut session = Self::new(service, id, owner, seed);
         session.touch(now);
-        session.core.set_sender(kept.sender.clone());
         session.last_exchange = 1;
-        session.core.on_message(now, message, session.last_exchange);
+        session.core.on_message_of(now, kept.sender.clone(), message, session.last_exchange);
         if session.core.session_version().is_some() {
             return Ok(session);
         }
@@ -186,7 +187,7 @@ impl Session {
         self.last_exchange += 1;
         let exchange = ExchangeId(self.last_exchange);
         let refusal = if self.core.is_closed() {
-            Some(Response::refused_head(404, "the session has ended"))
+            Some(streams::session_over())
         } else if self.exchanges.len() >= self.core.definition().limits().session_streams {
             let bound = self.core.definition().limits().session_streams;
             Some(Response::refused(503, None, &Error::limit(Bound::SessionStreams, bound).to_object()))
@@ -200,10 +201,10 @@ impl Session {
         match kind {
             RequestKind::Pair => self.open_pair(now, exchange),
             RequestKind::Posted(message, _) if self.post_to.is_some() => {
-                self.post_pair(now, exchange, kept, *message);
+                self.post_pair(now, exchange, kept, message);
             }
             RequestKind::Get => self.listen(now, exchange, &kept.last_event),
-            RequestKind::Posted(message, _) => self.post(now, exchange, kept, *message),
+            RequestKind::Posted(message, _) => self.post(now, exchange, kept, message),
             // The endpoint answers these itself.
             RequestKind::Delete | RequestKind::Opened => {
                 self.out.push(Action::Respond { exchange, response: Response::ended() });
@@ -217,10 +218,10 @@ impl Session {
     /// session of the old transport.
     pub fn handle(&mut self, now: Now, exchange: ExchangeId, input: Input) {
         self.touch(now);
-        let Some(stream) = self.exchanges.get(&exchange) else { return };
+        let Some(stream) = self.exchanges.get(exchange.0) else { return };
         let stream = match *stream {
             STANDING => Some(&mut self.standing),
-            other => self.streams.get_mut(&other),
+            other => self.streams.get_mut(other),
         };
         match (input, stream) {
             (Input::Written(bytes), Some(Stream { outlet: Some(outlet), .. })) => outlet.written(bytes),
@@ -229,7 +230,7 @@ impl Session {
                 if let Some(stream) = stream {
                     stream.outlet = None;
                 }
-                self.exchanges.remove(&exchange);
+                self.exchanges.remove(exchange.0);
                 if self.post_to.is_some() {
                     self.close(now);
                 }
@@ -371,9 +372,9 @@ impl Session {
     pub fn close_stream(&mut self, now: Now, slot: SlotId) -> Sent {
         self.touch(now);
         let (Some(retry), Some(origin)) = (self.primes(), self.core.origin_of(slot)) else { return Sent::NotWanted };
-        let outlet = self.streams.get_mut(&origin).and_then(|stream| stream.outlet.take());
+        let outlet = self.streams.get_mut(origin).and_then(|stream| stream.outlet.take());
         let Some(mut outlet) = outlet else { return Sent::NotWanted };
-        self.exchanges.remove(&outlet.exchange());
+        self.exchanges.remove(outlet.exchange().0);
         outlet.leave(&mut self.out, now, retry);
         Sent::Yes
     }
@@ -403,7 +404,7 @@ impl Session {
     pub fn shutdown(&mut self, now: Now) {
         self.touch(now);
         if let Some(mut outlet) = self.standing.outlet.take() {
-            self.exchanges.remove(&outlet.exchange());
+            self.exchanges.remove(outlet.exchange().0);
             outlet.finish(&mut self.out);
         }
     }
@@ -424,7 +425,7 @@ impl Session {
     fn is_full(&mut self, slot: Option<SlotId>) -> bool {
         let stream = match slot {
             None => Some(&self.standing),
-            Some(slot) => self.core.origin_of(slot).and_then(|origin| self.streams.get(&origin)),
+            Some(slot) => self.core.origin_of(slot).and_then(|origin| self.streams.get(origin)),
         };
         let outlet = stream.and_then(|stream| stream.outlet.as_ref());
         outlet.is_some_and(|outlet| outlet.unwritten() > self.core.definition().limits().output_bytes)

@@ -29,14 +29,13 @@ impl Session {
         let mut outlet = Outlet::new(now, exchange, self.keep_alive);
         outlet.send(&mut self.out, now, sse::Outgoing::data(address.as_bytes()).name("endpoint"));
         self.standing.outlet = Some(outlet);
-        self.exchanges.insert(exchange, STANDING);
+        self.exchanges.insert(exchange.0, STANDING);
     }
 
     /// Takes a message: what it brings goes out on the stream.
     pub(super) fn post_pair(&mut self, now: Now, exchange: ExchangeId, kept: Kept, message: Message) {
         self.out.push(Action::Respond { exchange, response: Response::accepted() });
-        self.core.set_sender(kept.sender);
-        self.core.on_message(now, message, exchange.0);
+        self.core.on_message_of(now, kept.sender, message, exchange.0);
     }
 }
 

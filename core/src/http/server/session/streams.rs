@@ -17,21 +17,20 @@ impl Session {
             outlet.stays_json();
         }
         self.streams.insert(exchange.0, Stream { outlet: Some(outlet), ..Stream::default() });
-        self.exchanges.insert(exchange, exchange.0);
+        self.exchanges.insert(exchange.0, exchange.0);
     }
 
     pub(super) fn post(&mut self, now: Now, exchange: ExchangeId, kept: Kept, message: Message) {
-        self.core.set_sender(kept.sender);
         match message {
             Message::Request { .. } | Message::Batch(_) => {
                 self.begin(now, exchange);
-                self.core.on_message(now, message, exchange.0);
+                self.core.on_message_of(now, kept.sender, message, exchange.0);
                 self.drain(now);
                 self.prime(now, exchange.0);
             }
             message => {
                 self.out.push(Action::Respond { exchange, response: Response::accepted() });
-                self.core.on_message(now, message, exchange.0);
+                self.core.on_message_of(now, kept.sender, message, exchange.0);
             }
         }
     }
@@ -45,7 +44,7 @@ impl Session {
     /// Opens the stream of a request that is not answered at once.
     pub(super) fn prime(&mut self, now: Now, origin: u64) {
         let Some(retry) = self.primes() else { return };
-        let Some(stream) = self.streams.get_mut(&origin) else { return };
+        let Some(stream) = self.streams.get_mut(origin) else { return };
         let Some(outlet) = stream.outlet.as_mut().filter(|outlet| outlet.is_waiting()) else { return };
         stream.last += 1;
         let id = EventId { stream: origin, number: stream.last };
@@ -81,7 +80,7 @@ impl Session {
         let primes = self.primes().filter(|_| resumed.is_none() && sent == 0);
         let stream = match from.stream {
             STANDING => Some(&mut self.standing),
-            other => self.streams.get_mut(&other),
+            other => self.streams.get_mut(other),
         };
         let Some(stream) = stream else { return outlet.finish(&mut self.out) };
         if let Some(retry) = primes {
@@ -91,14 +90,14 @@ impl Session {
             outlet.prime(&mut self.out, now, &id.to_string(), retry);
         }
         if let Some(mut old) = stream.outlet.take() {
-            self.exchanges.remove(&old.exchange());
+            self.exchanges.remove(old.exchange().0);
             old.finish(&mut self.out);
         }
         if stream.done {
             return outlet.finish(&mut self.out);
         }
         stream.outlet = Some(outlet);
-        self.exchanges.insert(exchange, from.stream);
+        self.exchanges.insert(exchange.0, from.stream);
     }
 
     /// Whether all that came after an event can be sent again. What was missed of the standing stream is no loss to
@@ -107,7 +106,7 @@ impl Session {
         match id.stream {
             STANDING => id.number <= self.standing.last,
             stream => {
-                self.streams.get(&stream).is_some_and(|stream| stream.lost <= id.number && id.number <= stream.last)
+                self.streams.get(stream).is_some_and(|stream| stream.lost <= id.number && id.number <= stream.last)
             }
         }
     }
@@ -139,15 +138,15 @@ impl Session {
         if !opens && !matches!(fate, Fate::Refused(_)) {
             self.prime(now, origin);
         }
-        let Some(stream) = self.streams.get_mut(&origin) else { return };
+        let Some(stream) = self.streams.get_mut(origin) else { return };
         if let Some(outlet) = stream.outlet.as_mut().filter(|outlet| outlet.is_waiting()) {
             let mut response = Response::json(legacy_status(fate), frame);
             if opens && fate == Fate::Result {
                 response = response.in_session(self.id.to_text());
             }
             outlet.respond(&mut self.out, response);
-            self.exchanges.remove(&ExchangeId(origin));
-            self.streams.remove(&origin);
+            self.exchanges.remove(origin);
+            self.streams.remove(origin);
             return;
         }
         self.event(now, origin, frame);
@@ -156,29 +155,31 @@ impl Session {
 
     /// A request has ended without an answer.
     pub(super) fn ended(&mut self, origin: u64) {
-        let outlet = self.streams.get_mut(&origin).and_then(|stream| stream.outlet.as_mut());
+        let outlet = self.streams.get_mut(origin).and_then(|stream| stream.outlet.as_mut());
         if let Some(outlet) = outlet.filter(|outlet| outlet.is_waiting()) {
-            outlet.respond(&mut self.out, Response::accepted());
+            // What the end of the session cuts off was not taken: its client shall open another.
+            let closed = self.core.is_closed();
+            outlet.respond(&mut self.out, if closed { session_over() } else { Response::accepted() });
         }
         self.complete(origin);
     }
 
     /// Nothing more comes on a stream.
     pub(super) fn complete(&mut self, origin: u64) {
-        let Some(stream) = self.streams.get_mut(&origin) else { return };
+        let Some(stream) = self.streams.get_mut(origin) else { return };
         if let Some(mut outlet) = stream.outlet.take() {
-            self.exchanges.remove(&outlet.exchange());
+            self.exchanges.remove(outlet.exchange().0);
             outlet.finish(&mut self.out);
         }
         stream.done = true;
         if stream.kept == 0 {
-            self.streams.remove(&origin);
+            self.streams.remove(origin);
         }
     }
 
     /// What belongs to a request. Where it cannot be delivered, a question has no answer.
     pub(super) fn related(&mut self, now: Now, origin: u64, frame: Bytes, request: Option<i64>) {
-        let reachable = self.streams.get(&origin).is_some_and(|stream| stream.outlet.is_some());
+        let reachable = self.streams.get(origin).is_some_and(|stream| stream.outlet.is_some());
         if !reachable && self.replay.is_none() {
             self.lost();
             if let Some(id) = request {
@@ -192,7 +193,7 @@ impl Session {
 
     /// Sends a frame on the stream of a request, and keeps it where that is wanted.
     pub(super) fn event(&mut self, now: Now, origin: u64, frame: Bytes) {
-        let Some(stream) = self.streams.get_mut(&origin) else { return };
+        let Some(stream) = self.streams.get_mut(origin) else { return };
         let Some(_) = self.replay else {
             match &mut stream.outlet {
                 Some(outlet) => outlet.event(&mut self.out, now, None, &frame),
@@ -228,11 +229,11 @@ impl Session {
     pub(super) fn keep(&mut self, event: Stored) {
         let streams = &mut self.streams;
         self.log.push(event, |oldest| {
-            let Some(stream) = streams.get_mut(&oldest.stream) else { return };
+            let Some(stream) = streams.get_mut(oldest.stream) else { return };
             stream.lost = oldest.number;
             stream.kept = stream.kept.saturating_sub(1);
             if stream.done && stream.kept == 0 {
-                streams.remove(&oldest.stream);
+                streams.remove(oldest.stream);
             }
         });
     }
@@ -242,14 +243,14 @@ impl Session {
         let bound = self.core.definition().limits().output_bytes;
         let stream = match stream {
             STANDING => &mut self.standing,
-            other => match self.streams.get_mut(&other) {
+            other => match self.streams.get_mut(other) {
                 Some(stream) => stream,
                 None => return,
             },
         };
         let slow = stream.outlet.as_ref().is_some_and(|outlet| outlet.unwritten() > bound.saturating_mul(2));
         let Some(mut outlet) = stream.outlet.take_if(|_| slow) else { return };
-        self.exchanges.remove(&outlet.exchange());
+        self.exchanges.remove(outlet.exchange().0);
         match self.replay {
             Some(replay) => outlet.leave(&mut self.out, now, replay.retry),
             None => outlet.finish(&mut self.out),
@@ -269,7 +270,7 @@ impl Session {
         for stream in self.streams.values_mut().chain([&mut self.standing]) {
             if let Some(mut outlet) = stream.outlet.take() {
                 if outlet.is_waiting() {
-                    outlet.respond(&mut self.out, Response::refused_head(404, "the session has ended"));
+                    outlet.respond(&mut self.out, session_over());
                 }
                 outlet.finish(&mut self.out);
             }
@@ -278,4 +279,10 @@ impl Session {
         self.exchanges.clear();
         self.out.push(Action::Closed(closed));
     }
+}
+
+/// The answer to a request that a session leaves behind.
+#[cold]
+pub(super) fn session_over() -> Response {
+    Response::refused_head(404, "the session has ended")
 }

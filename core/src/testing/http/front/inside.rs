@@ -60,6 +60,7 @@ impl HttpFront {
     pub(super) fn route(&mut self, ask: AskId, machine: HttpMachine, exchange: ExchangeId) {
         if let Some(ask) = self.asks.get_mut(&ask) {
             ask.route = Some((machine, exchange));
+            ask.served = Some(machine);
         }
         let before = self.routes.insert((machine, exchange), ask);
         assert!(before.is_none(), "{machine:?} gives the name {exchange:?} twice");

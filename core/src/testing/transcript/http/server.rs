@@ -1,0 +1,425 @@
+//! The steps of a server over HTTP: requests that arrive, answers that must go out.
+//!
+//! Each request has a queue of what was said to it. Streams are read as they come, so that it does not matter how the
+//! machine cuts them into chunks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::{Block, as_expected, headers, object, pieces};
+use crate::error::Error;
+use crate::http::Headers;
+use crate::http::server::{Action as Act, Options};
+use crate::ids::{CallId, ReplySlot, SlotId};
+use crate::json::Json;
+use crate::machine::{Mono, Now, TimerKind};
+use crate::server::{Action, Definition, Event, LogMessage, Progress, Reply, Sent};
+use crate::testing::http::{AskId, HttpFront, HttpMachine, HttpPiece, HttpRequest};
+use crate::testing::pair::Side;
+use crate::testing::transcript::play::{Problem, Role, Said, Stage, read};
+use crate::testing::transcript::server::{INITIALIZED, Memory, Message, Serves, check_sent, initialize};
+use crate::testing::transcript::{Step, Verbs, bytes};
+
+pub(in super::super) const VERBS: Verbs = &[
+    // What happens.
+    ("ask", &["as", "open", "invalid"]),
+    ("more", &["body", "invalid"]),
+    ("end", &[]),
+    ("give_up", &[]),
+    ("disconnect", &[]),
+    ("stall", &[]),
+    // The machine says.
+    ("answer", &["of"]),
+    ("stream", &["of"]),
+    ("event", &["of"]),
+    ("comment", &[]),
+    ("finished", &[]),
+    ("invoke", &["as", "reply", "on"]),
+    ("notified", &["on"]),
+    ("closed", &["on"]),
+    // The application wants.
+    ("log", &["of", "on", "sent"]),
+    ("notify", &["on"]),
+    ("request", &["as", "of", "on", "timeout_ms", "refused"]),
+    ("close_stream", &["sent"]),
+];
+
+/// What a request of each method has, unless the file says otherwise.
+const POST: &[(&str, &str)] =
+    &[("host", "localhost"), ("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+const GET: &[(&str, &str)] = &[("host", "localhost"), ("accept", "text/event-stream")];
+const OTHER: &[(&str, &str)] = &[("host", "localhost")];
+
+/// A server with the requests that have come to it.
+pub(in super::super) struct Site {
+    front: HttpFront,
+    asks: BTreeMap<String, Ask>,
+}
+
+/// A request, and what was said to it.
+struct Ask {
+    id: AskId,
+    said: VecDeque<Heard>,
+    /// The head, until the body is whole.
+    head: Option<(u16, Headers)>,
+    body: Vec<u8>,
+    streams: bool,
+    /// What its client has sent, and whether that is wrong on purpose.
+    sent: (Vec<u8>, bool),
+}
+
+#[derive(Debug)]
+enum Heard {
+    Answer { status: u16, headers: Headers, body: String },
+    Block(Block),
+    Finished,
+    Stream { status: u16, headers: Headers },
+}
+
+impl Site {
+    pub(in super::super) fn new(definition: Arc<Definition>, options: Options) -> Self {
+        Self { front: HttpFront::new(definition, options), asks: BTreeMap::new() }
+    }
+}
+
+impl Ask {
+    const fn new(id: AskId) -> Self {
+        Self { id, said: VecDeque::new(), head: None, body: Vec::new(), streams: false, sent: (Vec::new(), false) }
+    }
+
+    /// Takes a part of the answer. Gives back the messages that it completes.
+    fn hear(&mut self, piece: HttpPiece) -> Result<Vec<String>, Problem> {
+        match piece {
+            HttpPiece::Head { status, headers } => {
+                self.streams = headers.get("content-type") == Some(b"text/event-stream");
+                match self.streams {
+                    true => self.said.push_back(Heard::Stream { status, headers }),
+                    false => self.head = Some((status, headers)),
+                }
+                Ok(Vec::new())
+            }
+            HttpPiece::Body(bytes) => {
+                self.body.extend_from_slice(&bytes);
+                if self.streams { self.blocks() } else { Ok(Vec::new()) }
+            }
+            HttpPiece::End if self.streams => {
+                if !self.body.is_empty() {
+                    return Err("the stream ends within an event".to_owned());
+                }
+                self.said.push_back(Heard::Finished);
+                Ok(Vec::new())
+            }
+            HttpPiece::End => {
+                let (status, headers) = self.head.take().ok_or("an answer has no head")?;
+                let body = std::mem::take(&mut self.body);
+                let body = String::from_utf8(body).map_err(|_| "a body is not UTF-8")?;
+                self.said.push_back(Heard::Answer { status, headers, body: body.clone() });
+                Ok(vec![body])
+            }
+        }
+    }
+
+    /// The events that are complete.
+    fn blocks(&mut self) -> Result<Vec<String>, Problem> {
+        let mut messages = Vec::new();
+        while let Some(end) = self.body.windows(2).position(|two| two == b"\n\n") {
+            let text = self.body.drain(..end + 2).collect();
+            let text = String::from_utf8(text).map_err(|_| "an event is not UTF-8")?;
+            let block = Block::read(text.trim_end_matches('\n'))?;
+            if let Block::Event { data: Some(data), .. } = &block {
+                messages.push(data.clone());
+            }
+            self.said.push_back(Heard::Block(block));
+        }
+        Ok(messages)
+    }
+}
+
+impl Role for Site {
+    type Event = (HttpMachine, Action);
+    type Memory = Memory<HttpMachine>;
+
+    const SIDE: Side = Side::Server;
+
+    fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<Self::Event>>, Problem> {
+        let mut messages = Vec::new();
+        let Site { front, asks } = &mut stage.machine;
+        for ask in asks.values_mut() {
+            while let Some(piece) = front.poll(stage.now, ask.id) {
+                messages.extend(ask.hear(piece)?);
+            }
+        }
+        for message in messages {
+            stage.note_message(Side::Server, &message, false);
+        }
+        let Some((place, action)) = stage.machine.front.next_event() else { return Ok(None) };
+        let action = match action {
+            Act::Answered { call, outcome } => Action::Answered { call, outcome },
+            Act::Cancelled { slot, reason } => Action::Cancelled { slot, reason },
+            Act::Closed(closed) => Action::Closed(closed),
+            Act::Diagnostic(remark) => return Ok(Some(Said::Remark(remark))),
+            Act::Invoke(invocation) => Action::Invoke(invocation),
+            Act::Notified(notified) => Action::Notified(notified),
+            Act::Chunk { .. } | Act::Finish { .. } | Act::Listen(_) | Act::Publish(_) | Act::Respond { .. } => {
+                return Err(format!("the front does this itself: {action:?}"));
+            }
+        };
+        Ok(Some(Said::Event((place, action))))
+    }
+
+    fn handle_timeout(&mut self, now: Now) {
+        self.front.handle_timeout(now);
+    }
+
+    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
+        self.front.poll_timeout()
+    }
+
+    fn close(&mut self, now: Now) {
+        self.front.shut_down(now);
+    }
+
+    fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {
+        stage.arrive("session", &HttpRequest { headers: headers(POST, None)?, ..request("POST") })?;
+        let initialize = initialize(version, capabilities);
+        stage.body("session", initialize.as_bytes(), false)?;
+        stage.whole("session")?;
+        let Heard::Answer { status: 200, headers: said, body } = stage.heard("session")? else {
+            return Err("the session was not opened".to_owned());
+        };
+        let id = said.get("mcp-session-id").map(String::from_utf8_lossy).filter(|_| body.contains(version));
+        let id = id.ok_or_else(|| format!("the session was not opened: {body}"))?.into_owned();
+        stage.kept.keep("session", super::quoted(&id));
+        let more = [("mcp-session-id", &*id), ("mcp-protocol-version", version)];
+        let all: Vec<(&str, &str)> = POST.iter().copied().chain(more).collect();
+        let initialized = HttpRequest { headers: headers(&all, None)?, ..request("POST") };
+        stage.arrive("", &initialized)?;
+        stage.body("", INITIALIZED.as_bytes(), false)?;
+        stage.whole("")?;
+        match stage.heard("")? {
+            Heard::Answer { status: 202, .. } => stage.event().map(drop),
+            other => Err(format!("the session was not opened: {other:?}")),
+        }
+    }
+
+    fn take(stage: &mut Stage<Self>, step: &Step, _rest: &[Step]) -> Result<(), Problem> {
+        match &*step.verb {
+            "ask" => stage.ask(step),
+            "more" => {
+                let name: String = read(&step.value)?;
+                let body = step.more.get("body").ok_or("more of what?")?;
+                let body = bytes(body, &stage.kept).ok_or("the body is none")?;
+                stage.body(&name, &body, step.more.contains_key("invalid"))
+            }
+            "end" => stage.whole(&read::<String>(&step.value)?),
+            "give_up" | "disconnect" | "stall" => {
+                let id = stage.ask_id(&read::<String>(&step.value)?)?;
+                let (front, now) = (&mut stage.machine.front, stage.now);
+                match &*step.verb {
+                    "give_up" => front.give_up(now, id),
+                    "disconnect" => front.disconnect(now, id),
+                    _ => front.stall(id),
+                }
+                Ok(())
+            }
+            "answer" | "stream" | "event" | "comment" | "finished" => stage.said_to(step),
+            "close_stream" => {
+                let (place, slot) = stage.slot(&step.value)?;
+                let sent = stage.machine.front.close_stream(stage.now, place, slot);
+                let sent = sent.map_err(|error| format!("refused: {error}"))?;
+                check_sent(step, sent)
+            }
+            _ => stage.serve_step(step),
+        }
+    }
+
+    fn left(stage: &Stage<Self>) -> Option<String> {
+        let left = stage.machine.asks.iter().find_map(|(name, ask)| Some((name, ask.said.front()?)));
+        left.map(|(name, heard)| format!("{heard:?} to {name:?}"))
+    }
+}
+
+fn request(method: &str) -> HttpRequest {
+    HttpRequest { headers: Headers::new(), ..HttpRequest::new(method, "/mcp") }
+}
+
+impl Stage<Site> {
+    fn ask(&mut self, step: &Step) -> Result<(), Problem> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Written {
+            method: Option<String>,
+            target: Option<String>,
+            authority: Option<String>,
+            headers: Option<Json>,
+            body: Option<Json>,
+            principal: Option<String>,
+        }
+        let written: Written = read(&self.kept.filled(&step.value))?;
+        let method = written.method.as_deref().unwrap_or("POST");
+        let defaults = match method {
+            "POST" => POST,
+            "GET" => GET,
+            _ => OTHER,
+        };
+        let request = HttpRequest {
+            target: written.target.unwrap_or_else(|| "/mcp".to_owned()),
+            authority: written.authority,
+            principal: written.principal.map(Into::into),
+            headers: headers(defaults, written.headers.as_ref())?,
+            ..request(method)
+        };
+        let body = written.body.as_ref().map(|body| bytes(body, &self.kept));
+        let body = body.map_or(Ok(Vec::new()), |body| body.ok_or("the body is none"))?;
+        let name: String = step.more.get("as").map(read).transpose()?.unwrap_or_default();
+        self.arrive(&name, &request)?;
+        self.body(&name, &body, step.more.contains_key("invalid"))?;
+        if step.more.contains_key("open") { Ok(()) } else { self.whole(&name) }
+    }
+
+    /// A request arrives. Whoever had its name has it no more.
+    fn arrive(&mut self, name: &str, request: &HttpRequest) -> Result<(), Problem> {
+        self.drain()?;
+        if let Some(left) = self.machine.asks.get(name).and_then(|ask| ask.said.front()) {
+            return Err(format!("another request has this name, and {left:?} was said to it"));
+        }
+        let id = self.machine.front.begin(self.now, request);
+        self.machine.asks.insert(name.to_owned(), Ask::new(id));
+        self.memory.places.remove(name);
+        self.place_of(name);
+        Ok(())
+    }
+
+    /// More of a body.
+    fn body(&mut self, name: &str, bytes: &[u8], wrong: bool) -> Result<(), Problem> {
+        let id = self.ask_id(name)?;
+        if let Some(ask) = self.machine.asks.get_mut(name) {
+            ask.sent.0.extend_from_slice(bytes);
+            ask.sent.1 |= wrong;
+        }
+        for piece in pieces(bytes, self.feed) {
+            self.machine.front.body(self.now, id, piece);
+        }
+        Ok(())
+    }
+
+    /// The body is whole.
+    fn whole(&mut self, name: &str) -> Result<(), Problem> {
+        let id = self.ask_id(name)?;
+        let (sent, wrong) =
+            self.machine.asks.get_mut(name).map(|ask| std::mem::take(&mut ask.sent)).unwrap_or_default();
+        if let Ok(text) = std::str::from_utf8(&sent)
+            && !text.is_empty()
+        {
+            self.note(Side::Client, text, wrong);
+        }
+        self.machine.front.end(self.now, id);
+        self.place_of(name);
+        Ok(())
+    }
+
+    /// Notes which machine serves a request.
+    fn place_of(&mut self, name: &str) {
+        let served = self.machine.asks.get(name).and_then(|ask| self.machine.front.served_by(ask.id));
+        if let Some(place) = served {
+            self.memory.places.insert(name.to_owned(), place);
+        }
+    }
+
+    fn ask_id(&self, name: &str) -> Result<AskId, Problem> {
+        let ask = self.machine.asks.get(name).ok_or_else(|| format!("no request is called {name:?}"))?;
+        Ok(ask.id)
+    }
+
+    /// The next thing that is said to a request.
+    fn heard(&mut self, name: &str) -> Result<Heard, Problem> {
+        self.drain()?;
+        let ask = self.machine.asks.get_mut(name).ok_or_else(|| format!("no request is called {name:?}"))?;
+        ask.said.pop_front().ok_or_else(|| "nothing was said to it".to_owned())
+    }
+
+    fn said_to(&mut self, step: &Step) -> Result<(), Problem> {
+        let named = matches!(&*step.verb, "comment" | "finished");
+        let name = if named { Some(&step.value) } else { step.more.get("of") };
+        let name: String = name.map(read).transpose()?.unwrap_or_default();
+        match (&*step.verb, self.heard(&name)?) {
+            ("answer", Heard::Answer { status, headers, body }) => {
+                self.compare_members(&step.value, |member, expected| match member {
+                    "status" => Some(status.to_string()),
+                    "headers" => Some(object(&headers)),
+                    "body" => Some(as_expected(expected, &body)),
+                    _ => None,
+                })
+            }
+            ("stream", Heard::Stream { status, headers }) => {
+                self.compare_members(&step.value, |member, _| match member {
+                    "status" => Some(status.to_string()),
+                    "headers" => Some(object(&headers)),
+                    _ => None,
+                })
+            }
+            ("event", Heard::Block(block @ Block::Event { .. })) => {
+                let event = block.object(&step.value)?;
+                self.kept.compare(&step.value, &event)
+            }
+            ("comment", Heard::Block(Block::Comment)) | ("finished", Heard::Finished) => Ok(()),
+            (_, other) => Err(format!("something else was said: {other:?}")),
+        }
+    }
+}
+
+impl Serves for Site {
+    type Place = HttpMachine;
+
+    const ALONE: Option<HttpMachine> = None;
+
+    fn reply(&mut self, now: Now, place: HttpMachine, slot: ReplySlot, reply: Reply) -> Result<(), Error> {
+        self.front.reply(now, place, slot, reply)
+    }
+
+    fn abandon(&mut self, now: Now, place: HttpMachine, slot: ReplySlot) {
+        // A machine that is gone has nothing left to abandon.
+        let _ = self.front.reply(now, place, slot, Reply::Failed);
+    }
+
+    fn progress(&mut self, now: Now, place: HttpMachine, slot: SlotId, progress: &Progress) -> Result<Sent, Error> {
+        self.front.progress(now, place, slot, progress)
+    }
+
+    fn log(&mut self, now: Now, place: HttpMachine, slot: Option<SlotId>, message: &LogMessage) -> Result<Sent, Error> {
+        self.front.log(now, place, slot, message)
+    }
+
+    fn notify(&mut self, now: Now, place: HttpMachine, method: &str, params: Option<&Json>) -> Result<(), Error> {
+        self.front.notify(now, place, None, method, params)
+    }
+
+    fn publish(&mut self, now: Now, event: &Event) -> Option<Sent> {
+        self.front.publish(now, event);
+        None
+    }
+
+    fn request(
+        &mut self,
+        now: Now,
+        place: HttpMachine,
+        slot: Option<SlotId>,
+        message: &Message,
+        timeout: Option<Duration>,
+    ) -> Result<CallId, Error> {
+        self.front.request(now, place, slot, (&message.method, message.params.as_ref()), timeout)
+    }
+
+    fn cancel_request(
+        &mut self,
+        now: Now,
+        place: HttpMachine,
+        call: CallId,
+        reason: Option<&str>,
+    ) -> Result<(), Error> {
+        self.front.cancel_request(now, place, call, reason)
+    }
+}
