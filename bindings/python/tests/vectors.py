@@ -680,7 +680,7 @@ def kind_and_value(answer: Any) -> tuple[Any, Any]:
     if isinstance(answer, str):
         return answer, None
     ((kind, value),) = answer.items()
-    return kind, value
+    return "list_roots" if kind == "roots" else kind, value
 
 
 # Files.

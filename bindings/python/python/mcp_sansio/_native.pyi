@@ -911,7 +911,7 @@ class ClientMachine:
     def supply_input(
         self,
         input: int,
-        kind: Literal["elicit", "sample", "roots", "raw", "declined", "refused"],
+        kind: Literal["elicit", "sample", "list_roots", "raw", "declined", "refused"],
         value: _Json = None,
         *,
         now: _Now = None,
