@@ -3,7 +3,7 @@
 //! ```text
 //! bindings/python/checks/requirements.txt   --pip--> .cache/python-tools     maturin, mypy, ruff, pytest
 //! bindings/python/checks/package-lock.json  --npm--> .cache/python-checks    pyright
-//! bindings/python          --maturin--> .cache/python-wheels  --pip--> .cache/python-stranger (a clean environment)
+//! bindings/python          --maturin--> .cache/python-wheels  --pip--> .cache/built (a clean environment)
 //! bindings/python/{tests,examples}          --copied--> .cache/python-away   where nothing of the tree can be imported
 //! ```
 
@@ -83,7 +83,8 @@ pub(crate) fn install(workspace: &Workspace) -> Result<PathBuf, Error> {
         .ok()
         .and_then(|mut files| files.next()?.ok())
         .ok_or_else(|| Error::failed("maturin has built no wheel"))?;
-    let stranger = peers::install_requirements(workspace, CHECKS, "python-stranger")?;
+    let folder = Path::new(peers::BUILT_PYTHON).iter().next().map(|folder| folder.to_string_lossy().into_owned());
+    let stranger = peers::install_requirements(workspace, CHECKS, &folder.unwrap_or_default())?;
     Run::new(workspace, &stranger)
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"])
         .args([wheel.path()])
@@ -105,9 +106,8 @@ fn bring(workspace: &Workspace, away: &Path) -> Result<(), Error> {
 /// Style of the tree; types of the installed package, and of the examples and tests against it.
 fn lint(workspace: &Workspace, away: &Path, stranger: &Path) -> Result<(), Error> {
     let module = |name: &str| Run::new(workspace, stranger).args(["-m", name]);
-    for how in [["check"].as_slice(), &["format", "--check"]] {
-        module("ruff").args(how).args([workspace.path(HOME)]).go()?;
-    }
+    module("ruff").args(["check"]).args([workspace.path(HOME)]).go()?;
+    module("ruff").args(["format", "--check"]).args([workspace.path(HOME)]).go()?;
     module("mypy.stubtest").args(["mcp_sansio"]).at(away).go()?;
     for folder in ["examples", "tests"] {
         module("mypy").args(["--strict", "."]).at(&away.join(folder)).go()?;
@@ -118,13 +118,6 @@ fn lint(workspace: &Workspace, away: &Path, stranger: &Path) -> Result<(), Error
         .args(["--pythonpath"])
         .args([stranger])
         .args(["examples"])
-        .at(away)
-        .go()?;
-    Run::new(workspace, "node")
-        .args([pyright.join("node_modules/pyright/index.js")])
-        .args(["--pythonpath"])
-        .args([stranger])
-        .args(["--verifytypes", "mcp_sansio", "--ignoreexternal"])
         .at(away)
         .go()
 }

@@ -9,10 +9,10 @@ use mcp_sansio::ids::RequestId;
 use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::model::{ClientCapabilities, Icon, Implementation, SubscriptionFilter, TraceContext};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::definition::level;
-use crate::{Failure, bound, read, seconds, version};
+use crate::{Failure, bound, present, read, seconds, version};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -42,11 +42,6 @@ struct Settings {
     hard: Option<Option<f64>>,
     probe: Option<f64>,
     limits: BTreeMap<String, Option<u64>>,
-}
-
-/// Tells a `null` from a member that is left out.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<f64>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
 }
 
 /// Makes a configuration of an object of settings: `name`, `version`, `connect`, and so on.
@@ -201,7 +196,7 @@ pub fn filter(settings: &Json) -> Result<SubscriptionFilter, Failure> {
     Ok(filter)
 }
 
-/// Makes the answer to a question, by kind: `elicit`, `sample`, `roots` and `raw` with a result as the specification
+/// Makes the answer to a question, by kind: `elicit`, `sample`, `list_roots` and `raw` with a result as the specification
 /// shapes it, `refused` with an error, `declined` with nothing.
 ///
 /// # Errors
@@ -210,7 +205,7 @@ pub fn answer(kind: &str, value: &Json) -> Result<InputAnswer, Failure> {
     Ok(match kind {
         "elicit" => InputAnswer::Elicit(read(value)?),
         "sample" => InputAnswer::Sample(read(value)?),
-        "roots" => InputAnswer::Roots(read(value)?),
+        "list_roots" => InputAnswer::Roots(read(value)?),
         "raw" => InputAnswer::Raw(value.clone()),
         "declined" => InputAnswer::Declined,
         "refused" => InputAnswer::Refused(read::<ErrorObject>(value)?),

@@ -22,6 +22,8 @@ pub struct Failure {
     pub limit: Option<(&'static str, u64)>,
     /// What a walk had read before it hit a bound.
     pub partial: Vec<Json>,
+    /// How an exchange of HTTP failed, by name, with the status of its answer.
+    pub exchange: Option<(&'static str, Option<u16>)>,
 }
 
 impl Failure {
@@ -41,6 +43,7 @@ impl Failure {
                 failure.data = Some(result.clone());
             }
             CallError::BoundExceeded { partial, .. } => failure.partial.clone_from(partial),
+            CallError::Exchange(error) => failure.exchange = Some((error.name(), error.status())),
             _ => {}
         }
         failure
@@ -69,7 +72,11 @@ impl Failure {
             client::Closed::NotConnected(error) => {
                 let failure = Self::from(&error.to_error());
                 let message = if failure.blame == "remote" { failure.message } else { error.to_string() };
-                Some(Self { kind: closed.name(), message, ..failure })
+                let exchange = match error {
+                    client::ConnectError::Exchange(error) => Some((error.name(), error.status())),
+                    _ => None,
+                };
+                Some(Self { kind: closed.name(), message, exchange, ..failure })
             }
             _ => None,
         }
@@ -93,6 +100,7 @@ impl From<&Error> for Failure {
             data: object.data,
             limit,
             partial: Vec::new(),
+            exchange: None,
         }
     }
 }

@@ -3,9 +3,9 @@
 use mcp_sansio::http::client::Endpoint;
 use mcp_sansio::http::server::{Allow, Options, Replay};
 use mcp_sansio::json::Json;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
-use crate::{Failure, read, seconds};
+use crate::{Failure, present, read, seconds};
 
 /// The settings of an HTTP server that are values. Those that are code (which hosts and origins are welcome, who owns
 /// a session) are set on the [`Options`] themselves.
@@ -20,10 +20,6 @@ struct Settings {
     json_answers: bool,
     replay: Option<Json>,
     sse_pair: Option<(String, String)>,
-}
-
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<f64>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
 }
 
 /// Makes options of an object of settings: `hosts` and `origins` (`"any"`, `"loopback"` or a list), `keep_alive` (in

@@ -30,6 +30,7 @@ use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::spec::Version;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 
 pub use failure::Failure;
 
@@ -57,4 +58,9 @@ fn bound(limits: &mut Limits, by_name: &BTreeMap<String, Option<u64>>) -> Result
 /// A time in seconds. What is no time at all counts as none.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(if seconds > 0.0 { Duration::MAX } else { Duration::ZERO })
+}
+
+/// Tells a `null` from a member that is left out.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<f64>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }

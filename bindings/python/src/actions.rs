@@ -15,6 +15,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use crate::cell::{Guard, Home};
 use crate::errors::exception;
 use crate::invoke::Invoke;
+use crate::server::event;
 use crate::value::{Lazy, native};
 
 type Object = Py<PyAny>;
@@ -110,6 +111,13 @@ pub(crate) struct Publish(pub(crate) Event);
 
 #[pymethods]
 impl Publish {
+    /// An event of the application's own, to be delivered.
+    #[new]
+    #[pyo3(signature = (change, uri=None))]
+    fn new(change: &str, uri: Option<&str>) -> PyResult<Self> {
+        event(change, uri).map(Self)
+    }
+
     #[classattr]
     const fn kind() -> &'static str {
         "publish"

@@ -22,7 +22,8 @@ fn named<'py>(py: Python<'py>, cell: &'static PyOnceLock<Py<PyAny>>, name: &str)
 pub(crate) fn exception<'py>(py: Python<'py>, failure: &Failure) -> PyResult<Bound<'py, PyAny>> {
     let data = failure.data.as_ref().map(|data| native(py, data)).transpose()?;
     let partial = failure.partial.iter().map(|item| native(py, item)).collect::<PyResult<Vec<_>>>()?;
-    let told = (failure.kind, failure.blame, failure.code, &failure.message, data, failure.limit, partial);
+    let Failure { kind, blame, code, message, limit, exchange, .. } = failure;
+    let told = (*kind, *blame, *code, message, data, *limit, partial, *exchange);
     named(py, &MAKE, "make")?.call1(told)
 }
 

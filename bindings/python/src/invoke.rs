@@ -111,7 +111,7 @@ impl Invoke {
 
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-        PyTuple::new(py, ["call", "name", "arguments"])
+        PyTuple::new(py, ["call", "name", stringify!(arguments)])
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

@@ -9,7 +9,9 @@ use mcp_sansio::http::server as http;
 use mcp_sansio::ids::{CallId, ReplySlot};
 use mcp_sansio::json::Json;
 use mcp_sansio::machine::{Input, Mono, Now, TimerKind};
-use mcp_sansio::server::{self as core_server, Event, LogMessage, Progress, Reply as CoreReply, Sent, Server as Lines};
+use mcp_sansio::server::{
+    self as core_server, Event, List, LogMessage, Progress, Reply as CoreReply, Sent, Server as Lines,
+};
 use mcp_sansio_bindings::{definition, reply};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -331,12 +333,12 @@ impl ServerMachine {
 
 /// Something that has changed, by name.
 pub(crate) fn event(change: &str, uri: Option<&str>) -> PyResult<Event> {
-    match (change, uri) {
-        ("prompts", None) => Ok(Event::PromptsListChanged),
-        ("resources", None) => Ok(Event::ResourcesListChanged),
-        ("tools", None) => Ok(Event::ToolsListChanged),
-        ("resource", Some(uri)) => Ok(Event::ResourceUpdated { uri: uri.into() }),
-        _ => Err(misuse("tools, prompts or resources can change, and a resource with its uri")),
+    match (List::named(change), uri) {
+        (Some(List::Prompts), None) => Ok(Event::PromptsListChanged),
+        (Some(List::Resources), None) => Ok(Event::ResourcesListChanged),
+        (Some(List::Tools), None) => Ok(Event::ToolsListChanged),
+        (None, Some(uri)) if change == "resource" => Ok(Event::ResourceUpdated { uri: uri.into() }),
+        _ => Err(misuse("a list can change but that of templates, and a resource with its uri")),
     }
 }
 

@@ -112,20 +112,20 @@ def compact(text: str) -> str:
     return "".join(out)
 
 
-def inputs_of(text: str) -> list[str | None]:
-    """The text of the value of `in` of each step, `None` for other steps."""
+def texts_of(text: str) -> list[str]:
+    """The text of each step, for numbers and escapes have spellings."""
     decoder = json.JSONDecoder()
-    at = text.index("[", text.index('"steps"')) + 1
-    found: list[str | None] = []
-    while True:
-        at = skip(text, at)
-        if text[at] == "]":
-            return found
-        _, end = decoder.raw_decode(text, at)
-        found.append(member(text[at:end], "in"))
-        at = skip(text, end)
-        if text[at] == ",":
-            at += 1
+    steps = member(text.strip(), "steps")
+    assert steps is not None
+    at = skip(steps, 1)
+    found = []
+    while steps[at] != "]":
+        _, end = decoder.raw_decode(steps, at)
+        found.append(steps[at:end])
+        at = skip(steps, end)
+        if steps[at] == ",":
+            at = skip(steps, at + 1)
+    return found
 
 
 def skip(text: str, at: int) -> int:
@@ -208,10 +208,12 @@ class Stage:
         self.said: list[Any] = []
         self.remarks: list[str] = []
         self.calls: dict[str, int] = {}
+        self.callers: dict[str, Any] = {}
         self.slots: dict[str, m.Invoke] = {}
         self.feed = feed
         self.steps: list[dict[str, Any]] = transcript["steps"]
-        self.raw: list[str | None] = transcript["raw"]
+        self.texts: list[str] = transcript["texts"]
+        self.text = ""
         self.early = 0
 
     @property
@@ -220,11 +222,16 @@ class Stage:
 
     def play(self) -> None:
         for index, step in enumerate(self.steps):
+            self.text = self.texts[index]
             try:
                 self.step(index, step)
-            except (Problem, m.McpError, KeyError, TypeError) as error:
+            except (Problem, m.McpError, KeyError, TypeError, ValueError) as error:
                 shown = json.dumps(step, ensure_ascii=False)[:300]
                 raise Problem(f"step {index + 1} {shown}: {type(error).__name__}: {error}") from error
+        self.text = ""
+        self.nothing_left()
+
+    def nothing_left(self) -> None:
         if (left := self.next()) is not None:
             raise Problem(f"end of file: the machine said more: {shown_action(left)}")
 
@@ -255,6 +262,9 @@ class Stage:
             action = self.next()
             check(action is None, f"the machine said more: {shown_action(action)}")
             check(self.machine.poll_timeout() is None, f"waiting for {self.machine.poll_timeout()}")
+        elif "quiet" in step:
+            action = self.next()
+            check(action is None, f"the machine said more: {shown_action(action)}")
         elif "diagnostic" in step:
             self.drain()
             check(step["diagnostic"] in self.remarks, f"no such remark, but {self.remarks}")
@@ -268,16 +278,20 @@ class Stage:
     # Bytes in.
 
     def bytes_of(self, index: int) -> bytes | None:
-        raw = self.raw[index]
+        """The line, or the bytes, that an `in` step gives the machine; `None` for every other step."""
+        raw = member(self.texts[index], "in")
         if raw is None:
             return None
+        is_hex = raw.startswith("{") and set(json.loads(raw)) == {"hex"}
+        return self.octets(raw) + (b"" if is_hex else b"\n")
+
+    def octets(self, raw: str) -> bytes:
+        """What a file writes as text, as hexadecimal digits, or as JSON, which is made compact."""
         if raw.startswith('"'):
-            line: str = json.loads(raw)
-        elif raw.startswith("{") and set(self.steps[index]["in"]) == {"hex"}:
-            return bytes.fromhex(self.steps[index]["in"]["hex"])
-        else:
-            line = compact(raw)
-        return self.kept.fill_text(line).encode() + b"\n"
+            return self.kept.fill_text(json.loads(raw)).encode()
+        if raw.startswith("{") and set(value := json.loads(raw)) == {"hex"}:
+            return bytes.fromhex(value["hex"])
+        return self.kept.fill_text(compact(raw)).encode()
 
     def input(self, index: int) -> None:
         data = self.bytes_of(index)
@@ -357,11 +371,25 @@ def error_of(error: dict[str, Any]) -> m.RemoteError:
 
 
 class ServerStage(Stage):
-    machine: m.Server
+    machine: Any
 
     def __init__(self, transcript: dict[str, Any], feed: str) -> None:
         super().__init__(transcript, feed)
-        self.machine = m.Server(definition(transcript["fixture"]), seed=bytes([7]) * 32)
+        self.machine = self.make(transcript)
+
+    def make(self, transcript: dict[str, Any]) -> Any:
+        return m.Server(definition(transcript["fixture"]), seed=bytes([7]) * 32)
+
+    def place(self, step: dict[str, Any], name: str | None = None) -> Any:
+        """The machine that an invocation is of (`name`), or that a step names."""
+        return self.machine
+
+    def publish(self, step: dict[str, Any], change: Any) -> None:
+        what = ("resource", change["resource"]) if isinstance(change, dict) else (change,)
+        self.sent(step, self.machine.publish(*what, now=self.now))
+
+    def driven(self) -> None:
+        """A verb was called: what it has queued can be taken."""
 
     def open(self, version: str, capabilities: Any) -> None:
         hello = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "c", "version": "1"}}
@@ -371,7 +399,11 @@ class ServerStage(Stage):
         self.event(m.Notified)
 
     def verb(self, step: dict[str, Any]) -> None:
-        machine, now = self.machine, self.now
+        self.served(step)
+        self.driven()
+
+    def served(self, step: dict[str, Any]) -> None:
+        now = self.now
         match step:
             case {"invoke": wanted}:
                 self.invoke(step, self.event(m.Invoke), wanted)
@@ -389,24 +421,24 @@ class ServerStage(Stage):
             case {"reply": reply, "to": name}:
                 self.reply(self.slot(name), reply)
             case {"abandon": name}:
-                machine.abandon(self.slot(name), now=now)
+                self.place(step, name).abandon(self.slot(name), now=now)
             case {"report": report}:
                 told = (report["progress"], report.get("total"), report.get("message"))
+                machine = self.place(step, step["of"])
                 self.sent(step, machine.progress(self.slot(step["of"]), *told, now=now))
             case {"log": log}:
                 slot = self.slot(step["of"]) if "of" in step else None
+                machine = self.place(step, step.get("of"))
                 sent = machine.log(log["level"], log["data"], logger=log.get("logger"), slot=slot, now=now)
                 self.sent(step, sent)
             case {"notify": message}:
-                machine.notify(message["method"], message.get("params"), now=now)
-            case {"publish": {"resource": uri}}:
-                self.sent(step, machine.publish("resource", uri, now=now))
+                self.place(step).notify(message["method"], message.get("params"), now=now)
             case {"publish": change}:
-                self.sent(step, machine.publish(change, now=now))
+                self.publish(step, change)
             case {"request": message}:
                 self.request(step, message)
             case {"cancel_request": name}:
-                machine.cancel_request(self.calls[name], step.get("reason"), now=now)
+                self.callers[name].cancel_request(self.calls[name], step.get("reason"), now=now)
             case _:
                 raise Problem("no step of a server")
 
@@ -434,7 +466,11 @@ class ServerStage(Stage):
             answer = m.Reply("list", {"items": value["items"], "next_cursor": value.get("nextCursor")})
         else:
             answer = m.Reply(kind, value)
-        self.machine.reply(invoke, answer, now=self.now)
+        self.owner(invoke).reply(invoke, answer, now=self.now)
+
+    def owner(self, invoke: m.Invoke) -> Any:
+        """The machine that an invocation is of."""
+        return self.machine
 
     def answered(self, step: dict[str, Any], action: m.Answered, name: str) -> None:
         check(action.call == self.calls[name], "another request")
@@ -453,12 +489,14 @@ class ServerStage(Stage):
         slot = self.slot(step["of"]) if "of" in step else None
         timeout = step["timeout_ms"] / 1000 if "timeout_ms" in step else None
         params = message.get("params")
+        machine = self.place(step, step.get("of"))
         call = self.refused(
             step,
-            lambda: self.machine.request(message["method"], params, slot=slot, timeout=timeout, now=self.now),
+            lambda: machine.request(message["method"], params, slot=slot, timeout=timeout, now=self.now),
         )
         if call is not None:
             self.calls[step.get("as", "")] = call
+            self.callers[step.get("as", "")] = machine
 
 
 def object_of(error: m.McpError) -> dict[str, Any]:
@@ -491,15 +529,18 @@ def describe(invoke: m.Invoke) -> dict[str, Any]:
 
 
 class ClientStage(Stage):
-    machine: m.Client
+    machine: Any
 
     def __init__(self, transcript: dict[str, Any], feed: str) -> None:
         super().__init__(transcript, feed)
         session = transcript.get("session")
-        self.machine = m.Client(config(transcript["fixture"], session and session["version"]))
+        self.machine = self.make(config(transcript["fixture"], session and session["version"]), transcript)
         self.requests: dict[str, m.Request] = {}
         self.answers: dict[str, m.Done] = {}
         self.inputs: dict[str, int] = {}
+
+    def make(self, config: m.Config, transcript: dict[str, Any]) -> Any:
+        return m.Client(config)
 
     def open(self, version: str, capabilities: Any) -> None:
         self.machine.connect(self.now)
@@ -619,6 +660,10 @@ class ClientStage(Stage):
                 self.kept.compare(step["code"], error.code)
             if "data" in step:
                 self.kept.compare(step["data"], error.data)
+        if "exchange" in step:
+            check(error.exchange == step["exchange"], f"the exchange failed with {error.exchange}")
+        if "status" in step:
+            check(error.status == step["status"], f"the status is {error.status}")
         if "limit" in step:
             check(isinstance(error, m.LimitExceededError) and error.bound == step["limit"], f"the bound is {error}")
 
@@ -635,7 +680,7 @@ def kind_and_value(answer: Any) -> tuple[Any, Any]:
     if isinstance(answer, str):
         return answer, None
     ((kind, value),) = answer.items()
-    return kind, value
+    return "list_roots" if kind == "roots" else kind, value
 
 
 # Files.
@@ -647,16 +692,23 @@ def transcripts(folder: Path, names: list[str]) -> Iterator[dict[str, Any]]:
             continue
         text = path.read_text(encoding="utf-8")
         transcript: dict[str, Any] = json.loads(text)
-        transcript["raw"] = inputs_of(text)
+        transcript["texts"] = texts_of(text)
         transcript["path"] = folder
         yield transcript
 
 
-def play(transcript: dict[str, Any], feed: str) -> None:
+def stage_of(transcript: dict[str, Any], feed: str) -> Stage:
     fixture = transcript["path"] / "fixtures" / f"{transcript['fixture']}.json"
     own = {**transcript, "fixture": json.loads(fixture.read_text(encoding="utf-8"))}
-    stage: ServerStage | ClientStage
-    stage = ServerStage(own, feed) if transcript["role"] == "server" else ClientStage(own, feed)
+    if transcript.get("transport", "stdio") == "http":
+        import vectors_http  # it is made of what is here
+
+        return vectors_http.stage_of(own, feed)
+    return ServerStage(own, feed) if transcript["role"] == "server" else ClientStage(own, feed)
+
+
+def play(transcript: dict[str, Any], feed: str) -> None:
+    stage: Any = stage_of(transcript, feed)
     session = transcript.get("session")
     if session is not None:
         stage.open(session["version"], session.get("capabilities", {}))
@@ -669,10 +721,6 @@ def main(arguments: list[str]) -> int:
         return 2
     passed, failed = 0, 0
     for transcript in transcripts(Path(arguments[0]), arguments[1:]):
-        if transcript.get("transport", "stdio") != "stdio" or transcript["role"] not in ("server", "client"):
-            print(f"{transcript['name']}: no runner for {transcript.get('transport')} {transcript['role']}")
-            failed += 1
-            continue
         for feed in FEEDS:
             try:
                 play(transcript, feed)
@@ -686,4 +734,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    sys.modules["vectors"] = sys.modules["__main__"]
     sys.exit(main(sys.argv[1:]))

@@ -13,10 +13,13 @@ class McpError(Exception):
     `code` is the JSON-RPC code that tells a peer about the error, or that the peer has told; `message` the sentence
     that goes with it; `data` details (of an error that the peer has told, or the result that was refused), else `None`;
     `blame` one of `api_misuse`, `invalid_frame`, `peer_misbehaved`, `peer_incompatible`, `limit_exceeded`, `remote`;
-    `kind` the same, or for a call the way in which it failed, such as `timed_out_idle`.
+    `kind` the same, or for a call the way in which it failed, such as `timed_out_idle`. Where an exchange of HTTP
+    brought no answer, `exchange` says how (`status`, `unauthorized`, `broken`, …) and `status` is that of its answer.
     """
 
     blame = "remote"
+    exchange: str | None = None
+    status: int | None = None
 
     def __init__(self, code: int, message: str, data: Any = None, *, kind: str | None = None) -> None:
         super().__init__(message)
@@ -108,12 +111,15 @@ def make(
     data: Any,
     limit: tuple[str, int] | None,
     partial: list[Any],
+    exchange: tuple[str, int | None] | None,
 ) -> McpError:
     """The error of a failure of the core."""
     error = _BY_KIND.get(kind, _BY_BLAME.get(blame, McpError))(code, message, data, kind=kind)
     if isinstance(error, LimitExceededError):
         error.bound, error.limit = limit or (None, None)
         error.partial = partial
+    if exchange is not None:
+        error.exchange, error.status = exchange
     return error
 
 

@@ -461,9 +461,13 @@ class Listen:
 
 @final
 class Publish:
-    """Something that others want to hear: `deliver` it to all sessions and to the listeners of the endpoint."""
+    """Something that others want to hear: `deliver` it to all sessions and to the listeners of the endpoint. The
+    application may make one of its own."""
 
     kind: Final = "publish"
+    def __new__(
+        cls, change: Literal["tools", "prompts", "resources", "resource"], uri: str | None = None
+    ) -> Publish: ...
     @property
     def change(self) -> Literal["tools", "prompts", "resources", "resource"]: ...
     @property
@@ -907,7 +911,7 @@ class ClientMachine:
     def supply_input(
         self,
         input: int,
-        kind: Literal["elicit", "sample", "roots", "raw", "declined", "refused"],
+        kind: Literal["elicit", "sample", "list_roots", "raw", "declined", "refused"],
         value: _Json = None,
         *,
         now: _Now = None,
