@@ -82,6 +82,7 @@ pub mod jsonrpc;
 pub mod limits;
 pub mod machine;
 pub mod model;
+mod names;
 pub mod rng;
 pub mod schema;
 pub mod server;
