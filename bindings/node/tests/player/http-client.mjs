@@ -1,0 +1,1 @@
+export const HTTP_CLIENT_VERBS=[]; export class HttpClientStage {}
