@@ -96,6 +96,15 @@ export function replyOf(stage, tree) {
 /** What servers on any transport have in common: `at(step)` is the machine that a step is about. */
 export class ServerSteps extends Stage {
   take(step) {
+    const done = this.serve(step);
+    this.driven();
+    return done;
+  }
+
+  /** Whoever drives several machines takes what they say now. */
+  driven() {}
+
+  serve(step) {
     const { value, more } = step;
     switch (step.verb) {
       case 'invoke':
