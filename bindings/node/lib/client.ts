@@ -33,36 +33,36 @@ import {
 export interface ClientConfig {
   readonly name: string;
   readonly version: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** How the era is found: `auto` probes and falls back; a revision is that one and no other. */
-  readonly connect?: 'auto' | 'legacy' | 'modern' | Version;
+  readonly connect?: 'auto' | 'legacy' | 'modern' | Version | undefined;
   /** What the client can do, as on the wire. Declare only what the application answers. */
-  readonly capabilities?: object | RawJson;
+  readonly capabilities?: object | RawJson | undefined;
   /** Requests of a legacy server that the application answers itself, as `invoke`. */
-  readonly serverMethods?: readonly string[];
+  readonly serverMethods?: readonly string[] | undefined;
   /** Results of extensions that are accepted, by type. */
-  readonly resultTypes?: readonly string[];
+  readonly resultTypes?: readonly string[] | undefined;
   /** Whether accepted elicitations get the schema's defaults. Off. */
-  readonly applyDefaults?: boolean;
+  readonly applyDefaults?: boolean | undefined;
   /** Whether requests say who we are. On. */
-  readonly sendClientInfo?: boolean;
+  readonly sendClientInfo?: boolean | undefined;
   /** Whether calls whose capability the server has not declared fail here. Off. */
-  readonly strictCapabilities?: boolean;
+  readonly strictCapabilities?: boolean | undefined;
   /** Whether structured results are checked against the schemas that lists have shown. On. */
-  readonly validateOutput?: boolean;
+  readonly validateOutput?: boolean | undefined;
   /** Whether the machine turns results that want input into questions and retries. On. */
-  readonly driveInput?: boolean;
+  readonly driveInput?: boolean | undefined;
   /** Whether answers are kept for as long as the server allows. On. */
-  readonly cache?: boolean;
+  readonly cache?: boolean | undefined;
   /** The least level of log messages wanted. None. */
-  readonly logLevel?: LoggingLevel;
+  readonly logLevel?: LoggingLevel | undefined;
   /** Members for `_meta` of every request. */
-  readonly meta?: object | RawJson;
+  readonly meta?: object | RawJson | undefined;
   /** The revisions that the client speaks. All. */
-  readonly versions?: readonly Version[];
+  readonly versions?: readonly Version[] | undefined;
   /** How long things may take, in milliseconds; `null` is for ever. */
   readonly timeouts?: { readonly idleMs?: number | null; readonly hardMs?: number | null; readonly probeMs?: number };
-  readonly limits?: Limits;
+  readonly limits?: Limits | undefined;
 }
 
 /** How a call is made. */
@@ -84,10 +84,10 @@ export interface CallOptions {
 
 /** What a stream of notifications shall tell. */
 export interface SubscriptionFilter {
-  readonly toolsListChanged?: boolean;
-  readonly promptsListChanged?: boolean;
-  readonly resourcesListChanged?: boolean;
-  readonly resourceSubscriptions?: readonly string[];
+  readonly toolsListChanged?: boolean | undefined;
+  readonly promptsListChanged?: boolean | undefined;
+  readonly resourcesListChanged?: boolean | undefined;
+  readonly resourceSubscriptions?: readonly string[] | undefined;
 }
 
 /** The server, as it introduced itself. */
@@ -607,15 +607,15 @@ export class Client extends ClientMachine<ClientAction> {
 
 /** Where an HTTP server is, and what every request to it carries. */
 export interface EndpointOptions {
-  readonly headers?: readonly (readonly [string, string])[] | { readonly [name: string]: string };
+  readonly headers?: readonly (readonly [string, string])[] | { readonly [name: string]: string } | undefined;
   /** The credentials for every request, such as `Bearer abc`. */
-  readonly authorization?: string;
+  readonly authorization?: string | undefined;
   /** Whether the application is asked when the server wants credentials. Off: the request fails. */
-  readonly askAuthorization?: boolean;
+  readonly askAuthorization?: boolean | undefined;
   /** Whether a legacy session opens the stream that carries what no request asked for. On. */
-  readonly getStream?: boolean;
+  readonly getStream?: boolean | undefined;
   /** Whether the transport of 2024-11-05 is tried where a server refuses as its servers do. On. */
-  readonly deprecatedSse?: boolean;
+  readonly deprecatedSse?: boolean | undefined;
 }
 
 /** The client of Streamable HTTP: it asks for requests, and is told what comes of them. */

@@ -27,18 +27,18 @@ export class Definition {
 
 /** How long something may be cached, in milliseconds, and by whom. */
 export interface CacheHints {
-  readonly ttlMs?: number;
-  readonly scope?: 'private' | 'public';
+  readonly ttlMs?: number | undefined;
+  readonly scope?: 'private' | 'public' | undefined;
 }
 
 /** The bounds of schemas and their evaluation. */
 export interface SchemaLimits {
-  readonly depth?: number;
-  readonly subschemas?: number;
-  readonly patternStates?: number;
-  readonly steps?: number;
-  readonly valueDepth?: number;
-  readonly problems?: number;
+  readonly depth?: number | undefined;
+  readonly subschemas?: number | undefined;
+  readonly patternStates?: number | undefined;
+  readonly steps?: number | undefined;
+  readonly valueDepth?: number | undefined;
+  readonly problems?: number | undefined;
 }
 
 /**

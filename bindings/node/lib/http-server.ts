@@ -42,17 +42,17 @@ import { definitionOf, eventNames, ServerMachine, type Event, type MachineOption
 /** What an HTTP server decides beside its definition. */
 export interface ServiceOptions {
   /** Serves legacy clients without sessions: every request stands alone. */
-  readonly stateless?: boolean;
+  readonly stateless?: boolean | undefined;
   /** Answers every request with one JSON object; progress and log messages are dropped. */
-  readonly jsonAnswers?: boolean;
+  readonly jsonAnswers?: boolean | undefined;
   /** How long a stream may be silent before it shows a sign of life, in milliseconds: 15000. `null` for ever. */
-  readonly keepAliveMs?: number | null;
+  readonly keepAliveMs?: number | null | undefined;
   /** What is kept of the streams of legacy sessions, for clients that come back. Nothing by default. */
   readonly replay?: { readonly events?: number; readonly bytes?: number; readonly retryMs?: number };
   /** Which hosts clients may mean: `loopback` unless you say otherwise. */
-  readonly hosts?: 'loopback' | 'any' | readonly string[];
+  readonly hosts?: 'loopback' | 'any' | readonly string[] | undefined;
   /** Which sites may speak through a browser: `loopback` unless you say otherwise. */
-  readonly origins?: 'loopback' | 'any' | readonly string[];
+  readonly origins?: 'loopback' | 'any' | readonly string[] | undefined;
   /** Serves the transport of 2024-11-05 too, on two paths of its own. */
   readonly ssePair?: { readonly events: string; readonly messages: string };
 }

@@ -76,13 +76,13 @@ export interface ListPage {
  */
 export interface InputRequired {
   /** Questions by key. */
-  readonly requests?: { readonly [key: string]: InputRequest };
+  readonly requests?: { readonly [key: string]: InputRequest } | undefined;
   /** State of the handler's own. */
   readonly state?: string | undefined;
   /** State of the front's. */
-  readonly memo?: unknown;
+  readonly memo?: unknown | undefined;
   /** How long a legacy client has for its answer, in milliseconds by key. */
-  readonly timeouts?: { readonly [key: string]: number };
+  readonly timeouts?: { readonly [key: string]: number } | undefined;
 }
 
 /** How far a request has got. `progress` must exceed that of the report before. */

@@ -6,6 +6,7 @@ import { bytesOf, show } from './stage.mjs';
 import { CLIENT_VERBS } from './client.mjs';
 
 export const HTTP_CLIENT_VERBS = [
+  'supply',
   'fetch',
   'abort',
   'unauthorized',

@@ -23,7 +23,7 @@ export function readFile(text, verbs) {
     role: plain('role'),
     transport: plain('transport') ?? 'stdio',
     fixture: plain('fixture'),
-    options: plain('options'),
+    options: plain('http'),
     session: plain('session'),
     steps,
   };
