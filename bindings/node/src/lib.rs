@@ -5,7 +5,7 @@
 //!      │ numbers and texts
 //!   src/*.rs   the classes here, which no user sees
 //!      │
-//!   mcp-sansio
+//!   mcp-sansio-bindings   machines that are told what to do in JSON
 //! ```
 //!
 //! What costs at this boundary is values, so few cross it. An action is one text, cut by the wrapper, and numbers that
@@ -13,18 +13,14 @@
 //!
 //! | module | translates |
 //! |---|---|
-//! | [`pack`], [`value`] | actions; errors, time, JSON |
-//! | [`definition`] | settings into a `Definition` |
-//! | [`server`], [`action`], [`reply`] | the server of a stream, of an exchange and of a session |
-//! | [`http`] | service, endpoint, requests |
-//! | [`client`], [`request`] | the client of a stream and that of HTTP |
+//! | [`pack`], [`value`] | actions; errors and time |
+//! | [`server`], [`action`] | the machines of a server, and what they say |
+//! | [`http`] | service, registry, requests |
+//! | [`client`] | the machines of a client, and what they say |
 
 mod action;
 mod client;
-mod definition;
 mod http;
 mod pack;
-mod reply;
-mod request;
 mod server;
 mod value;

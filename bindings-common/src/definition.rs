@@ -1,34 +1,27 @@
-//! Settings, a JSON object that the builder of the wrapper has gathered, into a [`Definition`].
+//! The settings of a server, a JSON object, into a [`Definition`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::model::{CacheHints, Extra, Icon, LoggingLevel, Number, Prompt, Resource, ResourceTemplate, Tool};
-use mcp_sansio::json::Json;
 use mcp_sansio::schema::SchemaLimits;
 use mcp_sansio::server::request_state::SealKeys;
-use mcp_sansio::server::{self, DefinitionBuilder, List};
+use mcp_sansio::server::{Definition, DefinitionBuilder, List};
 use mcp_sansio::spec::{Method, Version};
-use napi::bindgen_prelude::Result;
-use napi_derive::napi;
 use serde::Deserialize;
 
-use crate::value::{argument, read};
+use crate::Result;
+use crate::told::{argument, read};
 
-/// What a server offers.
-#[napi]
-#[derive(Clone)]
-pub struct Definition(pub(crate) Arc<server::Definition>);
-
-#[napi]
-impl Definition {
-    /// Checks the settings and compiles them.
-    #[napi(constructor)]
-    pub fn new(settings: String) -> Result<Self> {
-        let definition = read::<Settings>(&settings)?.build()?;
-        Ok(Self(Arc::new(definition)))
-    }
+/// Checks the settings and compiles them. Their names are those of the methods of [`DefinitionBuilder`]; what is added one
+/// by one there is a list here, of the plural's name.
+///
+/// # Errors
+/// When they are no settings, or make no definition.
+pub fn definition(settings: &str) -> Result<Arc<Definition>> {
+    read::<Settings>(settings)?.build().map(Arc::new)
 }
 
 #[derive(Default, Deserialize)]
@@ -81,8 +74,8 @@ struct Hints {
 }
 
 impl Settings {
-    fn build(self) -> Result<server::Definition> {
-        let mut builder = server::Definition::builder(self.name.clone(), self.version.clone());
+    fn build(self) -> Result<Definition> {
+        let mut builder = Definition::builder(self.name.clone(), self.version.clone());
         builder = self.policy(builder)?;
         builder = self.switches(builder);
         builder = self.tools.into_iter().fold(builder, DefinitionBuilder::tool);

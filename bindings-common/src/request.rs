@@ -11,11 +11,11 @@ use mcp_sansio::limits::Limits;
 use mcp_sansio::model::{
     ClientCapabilities, CreateMessageResult, ElicitResult, Implementation, ListRootsResult, SubscriptionFilter,
 };
-use napi::bindgen_prelude::Result;
 use serde::Deserialize;
 
+use crate::Result;
 use crate::definition::{level, limits, version, versions};
-use crate::value::{argument, latin1, span, thrown};
+use crate::told::{argument, latin1, span};
 
 /// What a client is. What is left out has the defaults of the core.
 #[derive(Default, Deserialize)]
@@ -180,7 +180,7 @@ pub(crate) fn request(what: What) -> Result<Request> {
         What::CompleteTemplate(uri, argument, value, context) => {
             Request::complete_template(&uri, &argument, &value, context.as_ref())
         }
-        What::Custom(method, with) => Request::custom(&method, with).map_err(thrown)?,
+        What::Custom(method, with) => Request::custom(&method, with)?,
         What::Discover() => Request::discover(),
         What::GetPrompt(name, with) => Request::get_prompt(&name, &with),
         What::List(name, cursor) => {

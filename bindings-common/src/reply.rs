@@ -7,10 +7,10 @@ use mcp_sansio::ids::{ProgressToken, RequestId};
 use mcp_sansio::json::Json;
 use mcp_sansio::model::{ClientCapabilities, Extra, Implementation};
 use mcp_sansio::server::{Context, InputRequired, ListPage, Reply};
-use napi::bindgen_prelude::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::value::{argument, json, read, span};
+use crate::Result;
+use crate::told::{argument, json, read, span};
 
 /// A reply from its kind, in the order of the wrapper's table, and its value.
 pub(crate) fn reply(kind: u32, value: Option<String>) -> Result<Reply> {
