@@ -16,6 +16,8 @@ const [target = '', ...rest] = process.argv.slice(2);
 const config = {
   name: 'lister',
   version: '1.0.0',
+  // A program takes a while to start; what is silent for longer is taken for an old server.
+  timeouts: { probeMs: 20_000 },
   connect: /** @type {import('mcp-sansio').ClientConfig['connect']} */ (process.env['CONNECT'] ?? 'auto'),
 };
 
