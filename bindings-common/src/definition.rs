@@ -65,6 +65,10 @@ struct Settings {
     legacy_input: Option<bool>,
 }
 
+/// A method of the builder that has no argument, and one that has one.
+type Set0 = fn(DefinitionBuilder) -> DefinitionBuilder;
+type Set<T> = fn(DefinitionBuilder, T) -> DefinitionBuilder;
+
 /// How long something may be cached, and by whom.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,7 +97,7 @@ impl Settings {
     }
 
     fn switches(&self, mut builder: DefinitionBuilder) -> DefinitionBuilder {
-        let switches: [(bool, fn(DefinitionBuilder) -> DefinitionBuilder); 7] = [
+        let switches: [(bool, Set0); 7] = [
             (self.read_any, DefinitionBuilder::read_any),
             (self.completions, DefinitionBuilder::completions),
             (self.logging, DefinitionBuilder::logging),
@@ -107,7 +111,7 @@ impl Settings {
                 builder = switch(builder);
             }
         }
-        let set = |builder, on: Option<bool>, switch: fn(DefinitionBuilder, bool) -> DefinitionBuilder| match on {
+        let set = |builder, on: Option<bool>, switch: Set<bool>| match on {
             Some(on) => switch(builder, on),
             None => builder,
         };
@@ -117,7 +121,7 @@ impl Settings {
     }
 
     fn policy(&self, mut builder: DefinitionBuilder) -> Result<DefinitionBuilder> {
-        let texts: [(&Option<String>, fn(DefinitionBuilder, String) -> DefinitionBuilder); 5] = [
+        let texts: [(&Option<String>, Set<String>); 5] = [
             (&self.title, DefinitionBuilder::title),
             (&self.description, DefinitionBuilder::description),
             (&self.website, DefinitionBuilder::website),

@@ -111,6 +111,7 @@ pub struct Incoming {
 
 /// How far a request has got.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "made once for each request; a box would cost more than the move")]
 enum Way {
     Gone,
     Answered(Response),

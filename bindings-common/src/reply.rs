@@ -96,11 +96,14 @@ enum Answer<'a> {
     Error(&'a ErrorObject),
 }
 
-pub(crate) fn snapshot(context: &Context) -> Result<String> {
-    let answer = |answer| match answer {
-        &Ok(ref result) => Answer::Result(result),
+fn answer(given: &std::result::Result<Json, ErrorObject>) -> Answer<'_> {
+    match given {
+        Ok(result) => Answer::Result(result),
         Err(error) => Answer::Error(error),
-    };
+    }
+}
+
+pub(crate) fn snapshot(context: &Context) -> Result<String> {
     let trace = context.trace_context();
     serde_json::to_string(&Snapshot {
         request_id: context.request_id(),

@@ -17,6 +17,9 @@ use crate::Result;
 use crate::definition::{level, limits, version, versions};
 use crate::told::{argument, latin1, span};
 
+/// A setting that is on or off, or left as it is, and the method that sets it.
+type Switch<B> = (Option<bool>, fn(B, bool) -> B);
+
 /// What a client is. What is left out has the defaults of the core.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -44,7 +47,7 @@ impl Settings {
         let info = self.info.ok_or_else(|| argument("a client has a name and a version"))?;
         let mut config = Config::new(info).capabilities(self.declared.unwrap_or_default());
         config = config.limits(limits(Limits::default(), &self.limits)?).timeouts(timeouts(&self.timeouts)?);
-        let switches: [(Option<bool>, fn(Config, bool) -> Config); 6] = [
+        let switches: [Switch<Config>; 6] = [
             (self.apply_defaults, Config::apply_defaults),
             (self.send_client_info, Config::send_client_info),
             (self.strict_capabilities, Config::strict_capabilities),
@@ -113,7 +116,7 @@ impl Where {
         if let Some(value) = self.credentials {
             endpoint = endpoint.authorization(value).map_err(argument)?;
         }
-        let switches: [(Option<bool>, fn(Endpoint, bool) -> Endpoint); 3] = [
+        let switches: [Switch<Endpoint>; 3] = [
             (self.ask_authorization, Endpoint::ask_authorization),
             (self.get_stream, Endpoint::get_stream),
             (self.deprecated_sse, Endpoint::deprecated_sse),

@@ -10,6 +10,9 @@ export const natives = new WeakMap<Definition, NativeDefinition>();
 
 /** What a server offers, checked and compiled: immutable, and shared by any number of machines. */
 export class Definition {
+  // Nothing else is a definition, whatever it looks like.
+  readonly #compiled = true;
+
   /** @internal */
   constructor(settings: string) {
     natives.set(

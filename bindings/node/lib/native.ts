@@ -111,9 +111,11 @@ export function guarded<T>(act: () => T): T {
   }
 }
 
-/** A moment of the caller's choice, or both clocks. See `Now`. @internal */
+/** Both clocks. See `Now`. */
 export interface Clocks {
+  /** Monotonic milliseconds. */
   readonly mono: number;
+  /** Milliseconds since 1970. */
   readonly unix: number;
 }
 

@@ -9,7 +9,6 @@ import {
   readNotified,
   WriteAction,
   type AnsweredAction,
-  type Asked,
   type CancelledAction,
   type ClosedAction,
   type DiagnosticAction,
@@ -147,7 +146,7 @@ function replyText(kind: string, value: unknown): string | null {
 type Halves = [number, number];
 
 /** What every machine of a server can do. */
-export abstract class ServerMachine<A> implements Asked {
+export abstract class ServerMachine<A> {
   /** @internal */
   readonly native: NativeServer;
   /** Slots that were collected before they were used. */
