@@ -22,6 +22,7 @@ What the tests need (packages of npm and PyPI) is installed below .cache in the 
 ";
 
 const FUZZ: &str = "fuzz/Cargo.toml";
+const NODE_BINDING: &str = "bindings/node/package-lock.json";
 /// One choice of packages and features for all that is built and run, so that nothing is compiled twice. The fuzz
 /// targets replay their corpora in a step of their own.
 pub(crate) const EVERYTHING: &[&str] = &["--workspace", "--exclude", "mcp-sansio-fuzz", "--all-features"];
@@ -133,6 +134,12 @@ const STEPS: &[Step] = &[
         run: python::check,
     },
     Step {
+        name: "node",
+        purpose: "the npm package is built, installed elsewhere, and tested there",
+        subject: |workspace| workspace.has(NODE_BINDING),
+        run: node,
+    },
+    Step {
         name: "conformance",
         purpose: "the official suite passes in both roles, but for what the baseline names",
         subject: |workspace| workspace.has(conformance::SUITE),
@@ -221,6 +228,15 @@ fn interop(workspace: &Workspace, tally: &mut Tally) -> Result<(), Error> {
         .args(EVERYTHING)
         .args(["--test", "interop"])
         .env(peers::CACHE_VARIABLE, workspace.path(peers::CACHE))
+        .tests(tally)
+}
+
+/// The binding's own script does the rest; npm's packages come from its lock file.
+fn node(workspace: &Workspace, tally: &mut Tally) -> Result<(), Error> {
+    let home = peers::install_packages(workspace, "bindings/node", "node-binding", &[])?;
+    Run::new(workspace, "node")
+        .args(["bindings/node/test.mjs"])
+        .env("MCP_NODE_MODULES", home.join("node_modules"))
         .tests(tally)
 }
 

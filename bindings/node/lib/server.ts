@@ -1,0 +1,445 @@
+/** The server of a byte stream, and the verbs that it shares with the machines of HTTP. */
+
+import {
+  readAnswered,
+  readCancelled,
+  readClosed,
+  readDiagnostic,
+  readInvocation,
+  readNotified,
+  WriteAction,
+  type AnsweredAction,
+  type CancelledAction,
+  type ClosedAction,
+  type DiagnosticAction,
+  type Invocation,
+  type NotifiedAction,
+  type ReplySlot,
+} from './actions';
+import { natives, type Definition } from './definition';
+import { misuse } from './errors';
+import { parseJson, RawJson, stringifyJson, type JsonValue } from './json';
+import type {
+  CallToolResult,
+  Completion,
+  ErrorObject,
+  GetPromptResult,
+  InputRequest,
+  LoggingLevel,
+  ReadResourceResult,
+} from './model';
+import {
+  begin,
+  guarded,
+  mono,
+  native,
+  numbers,
+  seedOf,
+  timeoutOf,
+  unix,
+  type NativeDefinition,
+  type NativeServer,
+  type Now,
+  type Timeout,
+} from './native';
+
+/** What the application answers: an object with one member, which says of which kind. */
+export type Reply =
+  | { readonly tool: CallToolResult | RawJson }
+  | { readonly prompt: GetPromptResult | RawJson }
+  | { readonly resource: ReadResourceResult | RawJson }
+  | { readonly completion: Completion | RawJson }
+  | { readonly list: ListPage }
+  | { readonly input: InputRequired }
+  /** An error whose text is meant for the client. */
+  | { readonly error: ErrorObject | RawJson }
+  /** A result object that goes out as it is, whatever was asked: for gateways. */
+  | { readonly raw: object | RawJson }
+  /** Agreed, with `_meta` for the answer or nothing. */
+  | { readonly empty: object | null }
+  /** The handler failed in a way that is nobody's business: a generic text goes out. */
+  | { readonly failed: true }
+  /** The sealed state that came with the call was used before. */
+  | { readonly stateUsed: true };
+
+/** A page that the application makes. */
+export interface ListPage {
+  readonly items: readonly (object | RawJson)[];
+  /** Where to go on; left out, the list ends. */
+  readonly nextCursor?: string | undefined;
+}
+
+/**
+ * What a handler needs before it can go on. The call comes again with all answers in `context.inputs`, whatever the
+ * era of the client.
+ */
+export interface InputRequired {
+  /** Questions by key. */
+  readonly requests?: { readonly [key: string]: InputRequest } | undefined;
+  /** State of the handler's own. */
+  readonly state?: string | undefined;
+  /** State of the front's. */
+  readonly memo?: unknown | undefined;
+  /** How long a legacy client has for its answer, in milliseconds by key. */
+  readonly timeouts?: { readonly [key: string]: number } | undefined;
+}
+
+/** How far a request has got. `progress` must exceed that of the report before. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+/** A log message; `data` is any value. */
+export interface LogMessage {
+  readonly level: LoggingLevel;
+  readonly logger?: string | undefined;
+  readonly data: unknown;
+}
+
+/** Something that happened to the catalogue, or to a resource. */
+export type Event = 'tools' | 'prompts' | 'resources' | { readonly resource: string };
+
+/** Whether something went out: `full` is dropped, because the client reads too slowly. */
+export type Sent = 'yes' | 'not_wanted' | 'full';
+
+/** What the server of a byte stream says. */
+export type ServerAction =
+  | WriteAction
+  | Invocation
+  | CancelledAction
+  | NotifiedAction
+  | AnsweredAction
+  | DiagnosticAction
+  | ClosedAction;
+
+const REPLIES: { readonly [kind: string]: number } = {
+  tool: 0,
+  prompt: 1,
+  resource: 2,
+  completion: 3,
+  list: 4,
+  input: 5,
+  error: 6,
+  raw: 7,
+  empty: 8,
+  failed: 9,
+  stateUsed: 10,
+};
+
+function replyText(kind: string, value: unknown): string | null {
+  switch (kind) {
+    case 'failed':
+    case 'stateUsed':
+      return null;
+    case 'list': {
+      const { items, nextCursor } = value as ListPage;
+      return stringifyJson({ items, next_cursor: nextCursor });
+    }
+    default:
+      return stringifyJson(value);
+  }
+}
+
+/** The halves of a slot. @internal */
+type Halves = [number, number];
+
+/** What every machine of a server can do. */
+export abstract class ServerMachine<A> {
+  /** @internal */
+  readonly native: NativeServer;
+  /** Slots that were collected before they were used. */
+  readonly #lost: Halves[] = [];
+  /** The slot of the last invocation: most are answered before the next verb, and need not be watched. */
+  #fresh: ReplySlot | undefined;
+  #watch: FinalizationRegistry<Halves> | undefined;
+
+  /**
+   * Called, in a task of its own, when a slot was collected that nobody has used: its request is abandoned at the next
+   * verb. Drive the machine then, as after any verb.
+   */
+  onabandon: (() => void) | undefined;
+
+  /** @internal */
+  constructor(machine: NativeServer) {
+    this.native = machine;
+  }
+
+  /** @internal */
+  protected abstract read(kind: number): A;
+
+  /** The next thing to do; `undefined` when everything is done. To be asked until then, after every verb. */
+  poll(): A | undefined {
+    if (this.#fresh !== undefined) this.#watched();
+    const packed = this.native.poll(numbers);
+    return packed === null ? undefined : this.read(begin(packed));
+  }
+
+  /** When to call `handleTimeout`, and why; `undefined` if nothing is waited for. */
+  pollTimeout(): Timeout | undefined {
+    return timeoutOf(this.native.pollTimeout(numbers));
+  }
+
+  /** Lets deadlines that have come take effect. */
+  handleTimeout(now?: Now): void {
+    this.settle(now);
+    this.native.handleTimeout(mono(now), unix(now));
+  }
+
+  /**
+   * Answers an invocation. The slot is used up, whatever comes of it. A reply to a request that was cancelled is
+   * dropped; one that does not fit becomes an internal error for the client and a `diagnostic` here.
+   *
+   * Throws `MisuseError` if the slot was used before, or is another machine's; and if the reply has not the shape of
+   * its kind: then the slot is still open.
+   */
+  reply(slot: ReplySlot, reply: Reply, now?: Now): void {
+    this.#own(slot);
+    for (const kind in reply) {
+      const number = REPLIES[kind];
+      if (number === undefined) break;
+      const text = replyText(kind, (reply as Record<string, unknown>)[kind]);
+      this.settle(now);
+      guarded(() => this.native.reply(slot.low, slot.high, number, text, mono(now), unix(now)));
+      this.#used(slot);
+      return;
+    }
+    throw misuse('a reply is an object with one member, which says of which kind');
+  }
+
+  /** Ends the request of a slot without an answer: its handler is gone. */
+  abandon(slot: ReplySlot, now?: Now): void {
+    this.#own(slot);
+    this.settle(now);
+    this.native.abandon(slot.low, slot.high, mono(now), unix(now));
+    this.#used(slot);
+  }
+
+  /** Reports how far the request of `slot` has got. */
+  progress(slot: ReplySlot, report: Progress, now?: Now): Sent {
+    const { progress, total, message } = report;
+    return this.act('progress', [this.halves(slot), progress, total, message], now) as Sent;
+  }
+
+  /** Sends a log message: for the request of `slot`, or for the legacy session as a whole. */
+  log(message: LogMessage, slot?: ReplySlot, now?: Now): Sent {
+    const { level, logger, data } = message;
+    return this.act('log', [this.halves(slot), level, logger, data ?? null], now) as Sent;
+  }
+
+  /** Sends a notification of a method that is not the protocol's, or, for a gateway, of one that is. */
+  notify(method: string, params?: object | RawJson, slot?: ReplySlot, now?: Now): void {
+    this.act('notify', [this.halves(slot), method, params], now);
+  }
+
+  /** Whether the machine is over: only its queue is left. */
+  get isClosed(): boolean {
+    return this.native.isClosed();
+  }
+
+  /** @internal */
+  context(slot: ReplySlot): string {
+    return guarded(() => this.native.context(slot.low, slot.high));
+  }
+
+  /** @internal */
+  ask(verb: string): string | null {
+    return guarded(() => this.native.act(verb, 0, 0));
+  }
+
+  /** Does one of the rarer verbs. @internal */
+  protected act(verb: string, given: readonly unknown[], now: Now | undefined): JsonValue | undefined {
+    const text = stringifyJson({ [verb]: given.map((value) => value ?? null) });
+    return this.perform(text, now);
+  }
+
+  /** The same for a verb with one argument. @internal */
+  protected act1(verb: string, given: unknown, now: Now | undefined): JsonValue | undefined {
+    return this.perform(stringifyJson({ [verb]: given ?? null }), now);
+  }
+
+  private perform(text: string, now: Now | undefined): JsonValue | undefined {
+    this.settle(now);
+    const answer = guarded(() => this.native.act(text, mono(now), unix(now)));
+    return answer === null ? undefined : parseJson(answer);
+  }
+
+  /** @internal */
+  protected halves(slot: ReplySlot | undefined): Halves | null {
+    if (slot === undefined) return null;
+    this.#own(slot);
+    return [slot.low, slot.high];
+  }
+
+  /** Abandons what was collected. Every verb begins with it. @internal */
+  protected settle(now: Now | undefined): void {
+    if (this.#fresh !== undefined) this.#watched();
+    for (let lost = this.#lost.pop(); lost !== undefined; lost = this.#lost.pop()) {
+      this.native.abandon(lost[0], lost[1], mono(now), unix(now));
+    }
+  }
+
+  /** @internal */
+  protected invocation(): Invocation {
+    const invocation = readInvocation(this);
+    this.#fresh = invocation.slot;
+    return invocation;
+  }
+
+  #own(slot: ReplySlot): void {
+    if (slot.machine !== this) throw misuse('the reply slot is another machine\'s');
+    if (slot === this.#fresh) this.#fresh = undefined;
+  }
+
+  #watched(): void {
+    const slot = this.#fresh as ReplySlot;
+    this.#fresh = undefined;
+    if (this.#watch === undefined) {
+      const lost = this.#lost;
+      const machine = new WeakRef(this);
+      this.#watch = new FinalizationRegistry((halves) => {
+        lost.push(halves);
+        machine.deref()?.onabandon?.();
+      });
+    }
+    this.#watch.register(slot, [slot.low, slot.high], slot);
+  }
+
+  #used(slot: ReplySlot): void {
+    this.#watch?.unregister(slot);
+  }
+}
+
+/** Settings of a machine that a test may want to choose. */
+export interface MachineOptions {
+  /** 32 bytes that nobody else has; from the platform unless given. */
+  readonly seed?: Uint8Array | undefined;
+}
+
+/**
+ * The server of one byte stream: stdio, a socket, anything that carries lines. Both eras are served at once.
+ *
+ * ```js
+ * server.handle(chunk);                        // bytes came in
+ * for (let action; (action = server.poll()); ) {
+ *   if (action.kind === 'write') { output(action.text); server.written(action.byteLength); }
+ *   if (action.kind === 'invoke') server.reply(action.slot, { tool: { content: [] } });
+ * }
+ * ```
+ *
+ * Verbs throw `MisuseError` after the end, and the error that the machine has failed with, each time.
+ */
+export class Server extends ServerMachine<ServerAction> {
+  /** A server of `definition`, for one stream. */
+  constructor(definition: Definition, options: MachineOptions = {}) {
+    super(guarded(() => new native.ServerMachine(definitionOf(definition), seedOf(options.seed))));
+  }
+
+  /** @internal */
+  protected read(kind: number): ServerAction {
+    switch (kind) {
+      case 0:
+        return new WriteAction();
+      case 1:
+        return this.invocation();
+      case 2:
+        return readCancelled();
+      case 3:
+        return readNotified();
+      case 4:
+        return readAnswered();
+      case 5:
+        return readDiagnostic();
+      default:
+        return readClosed();
+    }
+  }
+
+  /** Bytes arrived, cut anywhere. Text is taken for UTF-8. */
+  handle(input: Uint8Array | string, now?: Now): void {
+    this.settle(now);
+    guarded(() =>
+      typeof input === 'string'
+        ? this.native.handleText(input, mono(now), unix(now))
+        : this.native.handleBytes(input, mono(now), unix(now)),
+    );
+  }
+
+  /** The client will send no more. What is owed is still written; then the machine closes. */
+  handleEof(now?: Now): void {
+    this.act('eof', [], now);
+  }
+
+  /** So many bytes of `write` actions have left. Without these reports the machine stops reading. */
+  written(byteLength: number, now?: Now): void {
+    this.native.written(byteLength, 0, mono(now), unix(now));
+  }
+
+  /** Whether to go on reading. False while the client reads too slowly, unless its answers are waited for. */
+  get wantsInput(): boolean {
+    return this.native.wantsInput();
+  }
+
+  /** Says who is at the other end: the principal of the requests that come from now on. */
+  setPrincipal(principal: string | undefined): void {
+    this.act1('set_principal', principal, 0);
+  }
+
+  /**
+   * Sends a request to the client of the legacy session; its number comes back in `answered`. `timeoutMs` is how long
+   * to wait. Throws in the modern era, where servers send no requests.
+   */
+  request(method: string, params?: object | RawJson, slot?: ReplySlot, timeoutMs?: number, now?: Now): number {
+    return this.act('request', [this.halves(slot), method, params, timeoutMs], now) as number;
+  }
+
+  /** Withdraws a request: the client is told, and no answer is delivered. */
+  cancelRequest(call: number, reason?: string, now?: Now): void {
+    this.act('cancel_request', [call, reason], now);
+  }
+
+  /** Announces that an elicitation by URL has ended. */
+  elicitationComplete(elicitationId: string, now?: Now): Sent {
+    return this.act1('elicitation_complete', elicitationId, now) as Sent;
+  }
+
+  /** Tells whoever wants to know that something has changed. */
+  publish(event: Event, now?: Now): Sent {
+    return this.act('publish', eventNames(event), now) as Sent;
+  }
+
+  /** Serves new requests by another definition, and tells clients which lists have changed. */
+  replaceDefinition(definition: Definition, now?: Now): void {
+    this.settle(now);
+    guarded(() => this.native.replaceDefinition(definitionOf(definition), mono(now), unix(now)));
+  }
+
+  /** Ends the connection: what is not answered is cancelled. */
+  close(now?: Now): void {
+    this.act('close', [], now);
+  }
+
+  /** The legacy session as a value; `undefined` without one, or while requests are in flight. */
+  exportSession(): RawJson | undefined {
+    const text = guarded(() => this.native.act('{"export_session":[]}', 0, 0));
+    return text === null ? undefined : new RawJson(text);
+  }
+
+  /** Goes on with a session that `exportSession` gave, in a machine that has none. */
+  importSession(session: RawJson): void {
+    this.act1('import_session', session, 0);
+  }
+}
+
+/** @internal */
+export function definitionOf(definition: Definition): NativeDefinition {
+  const found = natives.get(definition);
+  if (found === undefined) throw misuse('a definition is made by its builder');
+  return found;
+}
+
+/** @internal */
+export function eventNames(event: Event): [string, string | null] {
+  return typeof event === 'string' ? [event, null] : ['resource', event.resource];
+}

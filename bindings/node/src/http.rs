@@ -1,0 +1,194 @@
+//! The service and the registry of an HTTP server, and a request on its way through them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcp_sansio::http::server::Service;
+use mcp_sansio_told::http::{Incoming, Registry, service};
+use mcp_sansio_told::told::now;
+use napi::Env;
+use napi::bindgen_prelude::{Buffer as Octets, Result};
+use napi_derive::napi;
+
+use crate::action::respond;
+use crate::pack::{Buffer, Made, Numbers, Pack};
+use crate::server::{Definition, ServerMachine};
+use crate::value::{thrown, timeout};
+
+/// What an HTTP server is.
+#[napi]
+pub struct HttpService(Arc<Service>);
+
+#[napi]
+impl HttpService {
+    /// A service of a definition.
+    #[napi(constructor)]
+    pub fn new(definition: &Definition, settings: String) -> Result<Self> {
+        service(&definition.0, &settings).map(Self).map_err(thrown)
+    }
+}
+
+/// A request on its way.
+#[napi]
+pub struct HttpRequest {
+    request: Incoming,
+    buffer: Buffer,
+}
+
+#[napi]
+impl HttpRequest {
+    /// Judges a head. The headers are a JSON array of pairs.
+    #[napi(constructor)]
+    pub fn new(
+        service: &HttpService,
+        method: String,
+        target: String,
+        authority: Option<String>,
+        headers: String,
+        principal: Option<String>,
+    ) -> Result<Self> {
+        let request = Incoming::judge(&service.0, (&method, &target), authority.as_deref(), &headers, principal);
+        Ok(Self { request: request.map_err(thrown)?, buffer: Buffer::default() })
+    }
+
+    /// How far it has got.
+    #[napi]
+    pub fn way(&self) -> u32 {
+        self.request.way()
+    }
+
+    /// `Intake::push`.
+    #[napi]
+    pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        self.request.push(Bytes::copy_from_slice(bytes)).map_err(thrown)
+    }
+
+    /// `Intake::finish`.
+    #[napi]
+    pub fn finish(&mut self, seed: &[u8], mono: f64, unix: f64) -> Result<()> {
+        self.request.finish(now(mono, unix), seed).map_err(thrown)
+    }
+
+    /// `Intake::give_up`.
+    #[napi]
+    pub fn give_up(&mut self) {
+        self.request.give_up();
+    }
+
+    /// The answer, packed.
+    #[napi]
+    pub fn response(&mut self, env: Env, numbers: Numbers<'_>) -> Option<Made> {
+        let response = self.request.response()?;
+        Some(respond(&mut Pack::new(&mut self.buffer, numbers), response).made(&env))
+    }
+
+    /// The machine that serves it alone.
+    #[napi]
+    pub fn exchange(&mut self) -> Option<ServerMachine> {
+        self.request.exchange().map(ServerMachine::of)
+    }
+
+    /// `Session::accept`.
+    #[napi]
+    pub fn accept(&mut self, session: &mut ServerMachine, mono: f64, unix: f64) -> Result<f64> {
+        let exchange = self.request.accept(now(mono, unix), &mut session.machine).map_err(thrown)?;
+        Ok(exchange as f64)
+    }
+}
+
+/// The registry. Sessions and listen streams have numbers here, and objects in the wrapper.
+#[napi]
+pub struct HttpEndpoint(Registry);
+
+#[napi]
+impl HttpEndpoint {
+    /// The registry of a service.
+    #[napi(constructor)]
+    pub fn new(service: &HttpService, seed: &[u8]) -> Result<Self> {
+        Registry::new(&service.0, seed).map(Self).map_err(thrown)
+    }
+
+    /// `seed`.
+    #[napi]
+    pub fn seed(&mut self) -> Octets {
+        self.0.seed().to_vec().into()
+    }
+
+    /// `admit`: the number of the session that it leads to, or 0; negative if that session has ended.
+    #[napi]
+    pub fn admit(&mut self, request: &mut HttpRequest, mono: f64, unix: f64) -> Result<f64> {
+        self.0.admit(now(mono, unix), &mut request.request).map(|number| number as f64).map_err(thrown)
+    }
+
+    /// The machine of the session that has just been opened or imported.
+    #[napi]
+    pub fn opened(&mut self) -> Option<ServerMachine> {
+        self.0.opened().map(ServerMachine::of)
+    }
+
+    /// `import`: the number of the session.
+    #[napi]
+    pub fn import(&mut self, exported: &[u8], mono: f64, unix: f64) -> Result<u32> {
+        self.0.import(now(mono, unix), exported).map_err(thrown)
+    }
+
+    /// `Session::export`.
+    #[napi]
+    pub fn export(&self, session: &ServerMachine) -> Option<Octets> {
+        Registry::export(&session.machine).map(|bytes| bytes.to_vec().into())
+    }
+
+    /// `exchange_ended`.
+    #[napi]
+    pub fn exchange_ended(&mut self, session: u32, mono: f64, unix: f64) {
+        self.0.exchange_ended(now(mono, unix), session);
+    }
+
+    /// `remove`.
+    #[napi]
+    pub fn remove(&mut self, session: u32) {
+        self.0.remove(session);
+    }
+
+    /// `listen`: whether there was room.
+    #[napi]
+    pub fn listen(&mut self, machine: &mut ServerMachine, number: u32, mono: f64, unix: f64) -> Result<bool> {
+        self.0.listen(now(mono, unix), &mut machine.machine, number).map_err(thrown)
+    }
+
+    /// `unlisten`.
+    #[napi]
+    pub fn unlisten(&mut self, machine: &ServerMachine) {
+        self.0.unlisten(&machine.machine);
+    }
+
+    /// `listeners`: the numbers of those that want to hear of it.
+    #[napi]
+    pub fn listeners(&self, changed: String, uri: Option<String>) -> Result<Vec<u32>> {
+        self.0.listeners(&changed, uri).map_err(thrown)
+    }
+
+    /// `replace_service`: the lists that have changed, by name.
+    #[napi]
+    pub fn replace_service(&mut self, service: &HttpService) -> Vec<&'static str> {
+        self.0.replace_service(&service.0)
+    }
+
+    /// `handle_timeout`.
+    #[napi]
+    pub fn handle_timeout(&mut self, mono: f64, unix: f64) {
+        self.0.handle_timeout(now(mono, unix));
+    }
+
+    /// `poll_expired`: the number of a session.
+    #[napi]
+    pub fn poll_expired(&mut self) -> Option<u32> {
+        self.0.poll_expired()
+    }
+
+    /// `poll_timeout`: null, or the name of what is waited for; its time is in `numbers`.
+    #[napi]
+    pub fn poll_timeout(&self, numbers: Numbers<'_>) -> Option<&'static str> {
+        timeout(numbers, self.0.poll_timeout())
+    }
+}

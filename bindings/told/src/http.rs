@@ -1,0 +1,385 @@
+//! The service and the registry of an HTTP server, and a request on its way through them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcp_sansio::error::{Error, Misuse};
+use mcp_sansio::http::server::{
+    Admitted, Allow, Endpoint, Exchange, Head, Intake, Judged, Options, Replay, Request, Response, Routed, Service,
+    Session, SessionKey,
+};
+use mcp_sansio::machine::{Mono, Now, TimerKind};
+use mcp_sansio::server::Definition;
+use serde::Deserialize;
+
+use crate::Result;
+use crate::server::{Kind, Machine, event, event_names};
+use crate::told::{argument, latin1, read, seed};
+
+/// What an HTTP server is. Settings are named as the methods of [`Options`]; what is left out has their defaults.
+///
+/// # Errors
+/// When they are no settings.
+pub fn service(definition: &Arc<Definition>, settings: &str) -> Result<Arc<Service>> {
+    let options = read::<Settings>(settings)?.options();
+    Ok(Arc::new(Service::new(Arc::clone(definition), options)))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    stateless: bool,
+    json_answers: bool,
+    keep_alive_ms: Option<u64>,
+    no_keep_alive: bool,
+    replay: Option<Kept>,
+    hosts: Option<Welcome>,
+    origins: Option<Welcome>,
+    sse_pair: Option<(String, String)>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Kept {
+    events: Option<usize>,
+    bytes: Option<usize>,
+    retry_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Welcome {
+    Any(),
+    Loopback(),
+    List(Vec<String>),
+}
+
+impl Welcome {
+    fn allow(self) -> Allow {
+        match self {
+            Self::Any() => Allow::any(),
+            Self::Loopback() => Allow::loopback(),
+            Self::List(entries) => Allow::list(entries),
+        }
+    }
+}
+
+impl Settings {
+    fn options(self) -> Options {
+        let mut options = Options::default();
+        if self.stateless {
+            options = options.stateless();
+        }
+        if self.json_answers {
+            options = options.json_answers();
+        }
+        if self.no_keep_alive {
+            options = options.keep_alive(None);
+        }
+        if let Some(interval) = self.keep_alive_ms {
+            options = options.keep_alive(Some(Duration::from_millis(interval)));
+        }
+        if let Some(Kept { events, bytes, retry_ms }) = self.replay {
+            let usual = Replay::default();
+            options = options.replay(Replay {
+                events: events.unwrap_or(usual.events),
+                bytes: bytes.unwrap_or(usual.bytes),
+                retry: retry_ms.map_or(usual.retry, Duration::from_millis),
+            });
+        }
+        if let Some(hosts) = self.hosts {
+            options = options.hosts(hosts.allow());
+        }
+        if let Some(origins) = self.origins {
+            options = options.origins(origins.allow());
+        }
+        match self.sse_pair {
+            Some((events, messages)) => options.sse_pair(events, messages),
+            None => options,
+        }
+    }
+}
+
+/// A request on its way.
+#[derive(Debug)]
+pub struct Incoming {
+    service: Arc<Service>,
+    way: Way,
+}
+
+/// How far a request has got.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "made once for each request; a box would cost more than the move")]
+enum Way {
+    Gone,
+    Answered(Response),
+    Intake(Intake),
+    Session(Box<Request>),
+    Exchange(Box<Exchange>),
+}
+
+impl Incoming {
+    /// Judges a head. The headers are a JSON array of pairs, whose values have one byte in each character.
+    ///
+    /// # Errors
+    /// When the headers are no such array.
+    pub fn judge(
+        service: &Arc<Service>,
+        (method, target): (&str, &str),
+        authority: Option<&str>,
+        headers: &str,
+        principal: Option<String>,
+    ) -> Result<Self> {
+        let headers: Vec<(String, String)> = read(headers)?;
+        let headers: Vec<(String, Bytes)> = headers.into_iter().map(|(name, value)| (name, latin1(&value))).collect();
+        let mut head = Head::new(method, target);
+        if let Some(authority) = authority {
+            head = head.authority(authority);
+        }
+        if let Some(principal) = principal {
+            head = head.principal(principal.into());
+        }
+        for (name, value) in &headers {
+            head.header(name, value);
+        }
+        let way = match service.judge(head) {
+            Judged::Post(intake) => Way::Intake(intake),
+            Judged::Refused(response) => Way::Answered(response),
+            Judged::Session(request) => Way::Session(request),
+            _ => Way::Gone,
+        };
+        Ok(Self { service: Arc::clone(service), way })
+    }
+
+    /// How far it has got: 0 taken, 1 answered, 2 its body is read, 3 to a session, 4 served alone.
+    #[must_use]
+    pub const fn way(&self) -> u32 {
+        match &self.way {
+            Way::Gone => 0,
+            Way::Answered(_) => 1,
+            Way::Intake(_) => 2,
+            Way::Session(_) => 3,
+            Way::Exchange(_) => 4,
+        }
+    }
+
+    /// `Intake::push`.
+    ///
+    /// # Errors
+    /// When no body is read.
+    pub fn push(&mut self, bytes: Bytes) -> Result<()> {
+        let Way::Intake(intake) = &mut self.way else { return Err(taken()) };
+        if let Err(response) = intake.push(bytes) {
+            self.way = Way::Answered(*response);
+        }
+        Ok(())
+    }
+
+    /// `Intake::finish`.
+    ///
+    /// # Errors
+    /// When no body is read, or the seed has not 32 bytes.
+    pub fn finish(&mut self, now: Now, bytes: &[u8]) -> Result<()> {
+        let seed = seed(bytes)?;
+        let Way::Intake(intake) = self.take() else { return Err(taken()) };
+        self.way = match intake.finish(&self.service, now, seed) {
+            Routed::Answered(response) => Way::Answered(response),
+            Routed::Exchange(exchange) => Way::Exchange(exchange),
+            Routed::Session(request) => Way::Session(request),
+            _ => Way::Gone,
+        };
+        Ok(())
+    }
+
+    /// `Intake::give_up`.
+    pub fn give_up(&mut self) {
+        if let Way::Intake(intake) = self.take() {
+            self.way = Way::Answered(intake.give_up());
+        }
+    }
+
+    /// The answer.
+    #[must_use]
+    pub const fn response(&self) -> Option<&Response> {
+        match &self.way {
+            Way::Answered(response) => Some(response),
+            _ => None,
+        }
+    }
+
+    /// The machine that serves it alone.
+    pub fn exchange(&mut self) -> Option<Machine> {
+        match self.take() {
+            Way::Exchange(exchange) => Some(Machine::of(Kind::Exchange(exchange))),
+            _ => None,
+        }
+    }
+
+    /// `Session::accept`: the number of the exchange.
+    ///
+    /// # Errors
+    /// When the request is not on its way to a session.
+    pub fn accept(&mut self, now: Now, session: &mut Machine) -> Result<u64> {
+        match (&mut session.kind, self.take()) {
+            (Kind::Session(session), Way::Session(request)) => Ok(session.accept(now, request).to_u64()),
+            _ => Err(taken()),
+        }
+    }
+
+    fn take(&mut self) -> Way {
+        std::mem::replace(&mut self.way, Way::Gone)
+    }
+}
+
+fn taken() -> Error {
+    Misuse::WrongState("the request is not where this verb takes it on").into()
+}
+
+/// The registry. Sessions and listen streams have numbers here; the binding holds their machines.
+#[derive(Debug)]
+pub struct Registry {
+    endpoint: Endpoint<u32, u32>,
+    keys: BTreeMap<u32, SessionKey>,
+    opened: Option<Session>,
+    last: u32,
+}
+
+impl Registry {
+    /// The registry of a service.
+    ///
+    /// # Errors
+    /// When the seed has not 32 bytes.
+    pub fn new(service: &Arc<Service>, bytes: &[u8]) -> Result<Self> {
+        let endpoint = Endpoint::new(Arc::clone(service), seed(bytes)?);
+        Ok(Self { endpoint, keys: BTreeMap::new(), opened: None, last: 0 })
+    }
+
+    /// `seed`.
+    pub fn seed(&mut self) -> [u8; 32] {
+        self.endpoint.seed().0
+    }
+
+    /// `admit`: the number of the session that the request leads to, or 0; negative if that session has ended.
+    ///
+    /// # Errors
+    /// When the request is not on its way to a session.
+    pub fn admit(&mut self, now: Now, request: &mut Incoming) -> Result<i64> {
+        let Way::Session(led) = request.take() else { return Err(taken()) };
+        let Self { endpoint, keys, opened, last } = self;
+        let admitted = endpoint.admit(now, led, |key, session| enter(keys, opened, last, key, session));
+        let (way, number) = match admitted {
+            Admitted::Answered(response) => (Way::Answered(response), 0),
+            Admitted::Ended { session, response } => (Way::Answered(response), -i64::from(session)),
+            Admitted::Exchange(exchange) => (Way::Exchange(exchange), 0),
+            Admitted::Session { session, request, .. } => (Way::Session(request), i64::from(session)),
+            _ => (Way::Gone, 0),
+        };
+        request.way = way;
+        Ok(number)
+    }
+
+    /// The machine of the session that has just been opened or imported.
+    pub fn opened(&mut self) -> Option<Machine> {
+        self.opened.take().map(|session| Machine::of(Kind::Session(Box::new(session))))
+    }
+
+    /// `import`: the number of the session.
+    ///
+    /// # Errors
+    /// As [`Endpoint::import`].
+    pub fn import(&mut self, now: Now, exported: &[u8]) -> Result<u32> {
+        let Self { endpoint, keys, opened, last } = self;
+        endpoint.import(now, exported, |key, session| enter(keys, opened, last, key, session))?;
+        Ok(self.last)
+    }
+
+    /// `Session::export`.
+    #[must_use]
+    pub fn export(session: &Machine) -> Option<Bytes> {
+        match &session.kind {
+            Kind::Session(session) => session.export(),
+            Kind::Lines(_) | Kind::Exchange(_) => None,
+        }
+    }
+
+    /// `exchange_ended`.
+    pub fn exchange_ended(&mut self, now: Now, session: u32) {
+        if let Some(key) = self.keys.get(&session) {
+            self.endpoint.exchange_ended(now, *key);
+        }
+    }
+
+    /// `remove`.
+    pub fn remove(&mut self, session: u32) {
+        if let Some(key) = self.keys.remove(&session) {
+            self.endpoint.remove(key);
+        }
+    }
+
+    /// `listen`, and `Exchange::listening` with its outcome: whether there was room.
+    ///
+    /// # Errors
+    /// When the machine has not asked for it.
+    pub fn listen(&mut self, now: Now, machine: &mut Machine, number: u32) -> Result<bool> {
+        let subscription = machine.listen.take().ok_or_else(|| argument("no listen stream was asked for"))?;
+        let Kind::Exchange(exchange) = &mut machine.kind else { return Err(taken()) };
+        let admitted = self.endpoint.listen(subscription, number);
+        exchange.listening(now, admitted);
+        Ok(admitted.is_ok())
+    }
+
+    /// `unlisten`.
+    pub fn unlisten(&mut self, machine: &Machine) {
+        if let Some(key) = machine.listen_key() {
+            self.endpoint.unlisten(key);
+        }
+    }
+
+    /// `listeners`: the numbers of those that want to hear of it.
+    ///
+    /// # Errors
+    /// When these names mean no event.
+    pub fn listeners(&self, changed: &str, uri: Option<String>) -> Result<Vec<u32>> {
+        let event = event(changed, uri)?;
+        Ok(self.endpoint.listeners(&event).copied().collect())
+    }
+
+    /// `replace_service`: the lists that have changed, by name.
+    pub fn replace_service(&mut self, service: &Arc<Service>) -> Vec<&'static str> {
+        let events = self.endpoint.replace_service(Arc::clone(service));
+        events.iter().map(|event| event_names(event).0).collect()
+    }
+
+    /// `handle_timeout`.
+    pub fn handle_timeout(&mut self, now: Now) {
+        self.endpoint.handle_timeout(now);
+    }
+
+    /// `poll_expired`: the number of a session.
+    pub fn poll_expired(&mut self) -> Option<u32> {
+        let number = self.endpoint.poll_expired()?;
+        self.keys.remove(&number);
+        Some(number)
+    }
+
+    /// `poll_timeout`.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
+        self.endpoint.poll_timeout()
+    }
+}
+
+fn enter(
+    keys: &mut BTreeMap<u32, SessionKey>,
+    opened: &mut Option<Session>,
+    last: &mut u32,
+    key: SessionKey,
+    session: Session,
+) -> u32 {
+    *last += 1;
+    keys.insert(*last, key);
+    *opened = Some(session);
+    *last
+}

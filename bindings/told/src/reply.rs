@@ -1,0 +1,128 @@
+//! Replies, and what a handler can know of its request.
+
+use std::collections::BTreeMap;
+
+use mcp_sansio::error::ErrorObject;
+use mcp_sansio::ids::{ProgressToken, RequestId};
+use mcp_sansio::json::Json;
+use mcp_sansio::model::{ClientCapabilities, Extra, Implementation};
+use mcp_sansio::server::{Context, InputRequired, ListPage, Reply};
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::told::{argument, json, read, span};
+
+/// A reply from its kind, in the order of the wrapper's table, and its value.
+pub(crate) fn reply(kind: u32, value: Option<String>) -> Result<Reply> {
+    let text = value.unwrap_or_default();
+    Ok(match kind {
+        0 => Reply::Tool(read(&text)?),
+        1 => Reply::Prompt(read(&text)?),
+        2 => Reply::Resource(read(&text)?),
+        3 => Reply::Completion(read(&text)?),
+        4 => Reply::List(read::<Page>(&text)?.into()),
+        5 => Reply::InputRequired(read::<Questions>(&text)?.into_reply()?),
+        6 => Reply::Error(read::<ErrorObject>(&text)?),
+        7 => Reply::Raw(json(text)?),
+        8 => Reply::Empty { meta: Some(json(text)?).filter(|meta| !meta.is_null()) },
+        9 => Reply::Failed,
+        10 => Reply::StateUsed,
+        _ => return Err(argument("no kind of reply")),
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Page {
+    items: Vec<Json>,
+    #[serde(default)]
+    next_cursor: Option<String>,
+}
+
+impl From<Page> for ListPage {
+    fn from(Page { items, next_cursor }: Page) -> Self {
+        Self { items, next_cursor }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[derive(Default)]
+struct Questions {
+    requests: Extra,
+    state: Option<String>,
+    memo: Option<Json>,
+    timeouts: BTreeMap<String, f64>,
+}
+
+impl Questions {
+    fn into_reply(self) -> Result<InputRequired> {
+        let requests = self.requests.iter().map(|(key, request)| Ok((key.to_owned(), read(request.get())?)));
+        Ok(InputRequired {
+            requests: requests.collect::<Result<_>>()?,
+            state: self.state,
+            memo: self.memo,
+            timeouts: self.timeouts.into_iter().map(|(key, millis)| (key, span(millis))).collect(),
+        })
+    }
+}
+
+/// Everything that a [`Context`] can tell, for a handler that asks for anything of it.
+#[derive(Serialize)]
+struct Snapshot<'a> {
+    request_id: &'a RequestId,
+    version: &'static str,
+    is_modern: bool,
+    method: &'a str,
+    params: Json,
+    meta: Json,
+    client_info: Option<Implementation>,
+    client_capabilities: ClientCapabilities,
+    progress_token: Option<ProgressToken>,
+    trace: [Option<String>; 3],
+    principal: Option<&'a str>,
+    can_ask: bool,
+    round: u32,
+    state: Option<&'a str>,
+    memo: Option<&'a Json>,
+    state_token: Option<[u8; 16]>,
+    inputs: BTreeMap<&'a str, Answer<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Answer<'a> {
+    Result(&'a Json),
+    Error(&'a ErrorObject),
+}
+
+fn answer(given: &std::result::Result<Json, ErrorObject>) -> Answer<'_> {
+    match given {
+        Ok(result) => Answer::Result(result),
+        Err(error) => Answer::Error(error),
+    }
+}
+
+pub(crate) fn snapshot(context: &Context) -> Result<String> {
+    let trace = context.trace_context();
+    serde_json::to_string(&Snapshot {
+        request_id: context.request_id(),
+        version: context.version().as_str(),
+        is_modern: context.era() == mcp_sansio::spec::Era::Modern,
+        method: context.method(),
+        params: context.params(),
+        meta: context.meta(),
+        client_info: context.client_info(),
+        client_capabilities: context.client_capabilities(),
+        progress_token: context.progress_token(),
+        trace: [trace.traceparent, trace.tracestate, trace.baggage],
+        principal: context.principal(),
+        can_ask: context.can_ask(),
+        round: context.round(),
+        state: context.state(),
+        memo: context.memo(),
+        state_token: context.state_token(),
+        inputs: context.inputs().map(|(key, given)| (key, answer(given))).collect(),
+    })
+    .map_err(argument)
+}
