@@ -50,6 +50,12 @@ pub enum Report<'a> {
         /// What the handler failed with.
         error: &'a (dyn Error + 'static),
     },
+    /// What a handler answered to a question or a request of the server was not taken: it does not fit, or nobody waits
+    /// for it any more.
+    AnswerRefused {
+        /// What is wrong with it.
+        error: &'a (dyn Error + 'static),
+    },
 }
 
 impl fmt::Display for Report<'_> {
@@ -63,6 +69,7 @@ impl fmt::Display for Report<'_> {
                 write!(f, "the handler of {} panicked (request {}): {text}", Named(context), context.request_id())
             }
             Self::NotificationFailed { method, error } => write!(f, "the handler of {method} failed: {error}"),
+            Self::AnswerRefused { error } => write!(f, "the answer of a handler was not taken: {error}"),
         }
     }
 }

@@ -53,6 +53,6 @@ pub(crate) fn event(report: &Report<'_>) {
         Report::HandlerFailed { context, .. } | Report::HandlerPanicked { context, .. } => {
             context.span().in_scope(|| tracing::error!("{report}"));
         }
-        Report::NotificationFailed { .. } => tracing::error!("{report}"),
+        Report::NotificationFailed { .. } | Report::AnswerRefused { .. } => tracing::error!("{report}"),
     }
 }

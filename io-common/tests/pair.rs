@@ -158,6 +158,25 @@ fn questions_reach_their_handlers_in_both_eras() {
     }
 }
 
+/// Content that does not fit the form never leaves; whoever reads the reports learns why.
+#[test]
+fn an_answer_that_does_not_fit_is_reported_and_refused() {
+    for mode in MODES {
+        let lab = Lab::new();
+        let reports: Arc<Mutex<Vec<String>>> = Arc::default();
+        let seen = Arc::clone(&reports);
+        let client = builder(mode)
+            .on_form(|_, _| async { ElicitResult::accept(json!({"size": "big"})) })
+            .error_reporter(move |report| seen.lock().unwrap().push(report.to_string()));
+        let client = join_up(&lab, &server(), client).unwrap();
+        let answer = lab.run(async { client.call_tool("order", json!({})).await });
+        assert!(!answer.is_ok_and(|result| result.joined_text().contains("big")), "{mode:?}");
+        let reports = reports.lock().unwrap();
+        let refused = reports.iter().filter(|report| report.starts_with("the answer of a handler was not taken: "));
+        assert_eq!(refused.count(), 1, "{mode:?}: {reports:?}");
+    }
+}
+
 /// A hook that panics costs its own call nothing, nor any other.
 #[test]
 fn a_progress_hook_that_panics_takes_nothing_down() {

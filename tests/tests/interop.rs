@@ -6,7 +6,8 @@
 //! ```
 //!
 //! `tests/interop/FIXTURE.md` says what each cell is. `cargo xtask test --only interop` installs the peers, builds the
-//! binaries and runs this target; nothing else does, because it needs Node and Python.
+//! binaries and runs this target; nothing else does, because it needs Node and Python. A pairing that differs from the
+//! matrix is driven once more, by itself, and the run says so.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -69,17 +70,20 @@ fn every_cell_is_as_the_matrix_says() {
     };
     let runs: Vec<_> = pairings.iter().flat_map(|pairing| ERAS.map(|era| (pairing, era))).filter(is_chosen).collect();
     assert!(!runs.is_empty(), "no pairing is called {only:?}");
-    let outcomes = drive_all(&runs, &place);
+    let mut outcomes = drive_all(&runs, &place);
 
     let mut problems = Vec::new();
     let mut tsv = HEADER.to_owned();
-    for ((pairing, era), run) in runs.iter().zip(&outcomes) {
-        problems.extend(run.problem.iter().map(|problem| format!("{} {era}: {problem}", pairing.name())));
-        for feature in FEATURES {
-            let expected = find(&matrix, pairing, era, feature).expect("the matrix has its shape");
-            let row = compare(expected, run.verdicts.get(feature), &mut problems);
-            tsv.push_str(&row);
+    for ((pairing, era), run) in runs.iter().zip(&mut outcomes) {
+        let (mut rows, mut differences) = judge_run(&matrix, pairing, era, run);
+        if !differences.is_empty() {
+            // A peer may lose a race with itself where much else runs: it gets one more try, with nothing beside it.
+            say(&format!("{} {era} differs and is driven again: {}\n", pairing.name(), differences.join("; ")));
+            *run = drive(pairing, era, &place);
+            (rows, differences) = judge_run(&matrix, pairing, era, run);
         }
+        tsv.push_str(&rows);
+        problems.append(&mut differences);
     }
     say(&table(&runs, &outcomes));
     for ((pairing, era), run) in runs.iter().zip(&outcomes) {
@@ -91,6 +95,17 @@ fn every_cell_is_as_the_matrix_says() {
     if only.is_none() {
         keep(&place.interop.join("cells.tsv"), &tsv);
     }
+}
+
+/// The rows of `cells.tsv` that a run comes to, and how it differs from the matrix.
+fn judge_run(matrix: &[Cell], pairing: &Pairing, era: &str, run: &Run) -> (String, Vec<String>) {
+    let mut differences = Vec::new();
+    differences.extend(run.problem.iter().map(|problem| format!("{} {era}: {problem}", pairing.name())));
+    let rows = FEATURES.map(|feature| {
+        let expected = find(matrix, pairing, era, feature).expect("the matrix has its shape");
+        compare(expected, run.verdicts.get(feature), &mut differences)
+    });
+    (rows.concat(), differences)
 }
 
 /// The outcome that is checked in must be that of the run.

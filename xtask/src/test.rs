@@ -25,6 +25,9 @@ const FUZZ: &str = "fuzz/Cargo.toml";
 /// One choice of packages and features for all that is built and run, so that nothing is compiled twice. The fuzz
 /// targets replay their corpora in a step of their own.
 pub(crate) const EVERYTHING: &[&str] = &["--workspace", "--exclude", "mcp-sansio-fuzz", "--all-features"];
+/// What is built for tests to start. Examples have the features of what only tests need, so binaries built without them
+/// would be others.
+pub(crate) const STARTED: &[&str] = &["--bins", "--examples"];
 
 /// One step: what it is for, when it is there, and how it runs. It may count tests; otherwise it counts as one.
 struct Step {
@@ -97,7 +100,7 @@ const STEPS: &[Step] = &[
         name: "build",
         purpose: "binaries and examples compile, before the tests that start them",
         subject: always,
-        run: |workspace, _| Run::cargo(workspace, "build").args(EVERYTHING).args(["--bins", "--examples"]).go(),
+        run: |workspace, _| Run::cargo(workspace, "build").args(EVERYTHING).args(STARTED).go(),
     },
     Step {
         name: "tests",
@@ -207,7 +210,7 @@ fn alone(workspace: &Workspace) -> Result<(), Error> {
 fn interop(workspace: &Workspace, tally: &mut Tally) -> Result<(), Error> {
     peers::install(workspace)?;
     // The test starts binaries of another package too, which cargo builds for that package only.
-    Run::cargo(workspace, "build").args(EVERYTHING).args(["--bins"]).go()?;
+    Run::cargo(workspace, "build").args(EVERYTHING).args(STARTED).go()?;
     Run::cargo(workspace, "test")
         .args(EVERYTHING)
         .args(["--test", "interop"])

@@ -1,6 +1,7 @@
 //! What goes in and out of a client machine, as values.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -302,7 +303,7 @@ pub enum CallError {
     #[error("the server answered: {0}")]
     Remote(ErrorObject),
     /// No answer came in time; the server was told that none is wanted.
-    #[error("timed out ({kind:?})")]
+    #[error("timed out: {kind}")]
     TimedOut {
         /// Which of the two clocks ran out.
         kind: TimeoutKind,
@@ -398,6 +399,15 @@ pub enum TimeoutKind {
     Idle,
     /// The call took longer than [`Timeouts::hard`](super::Timeouts::hard), questions to the user not counted.
     Hard,
+}
+
+impl fmt::Display for TimeoutKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Idle => "the server has been silent for too long",
+            Self::Hard => "the call has taken too long",
+        })
+    }
 }
 
 /// Why structured content is not approved.

@@ -25,7 +25,7 @@ use crate::engine::outbound::Outbound;
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{CallId, ProgressToken, RequestId};
 use crate::json::Json;
-use crate::jsonrpc::{Deep, InvalidFrame, Members, Message, MethodName, decode, decode_owned};
+use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode, decode_owned};
 use crate::limits::{Bound, Limits};
 use crate::machine::{Mono, Now, Queue, TimerKind};
 use crate::model::LoggingLevel;
@@ -181,9 +181,7 @@ impl Core {
             Ok(message) => self.on_message(now, message),
             Err(error) => {
                 self.on_noise(&error);
-                if let InvalidFrame::TooDeep { of: Some(Deep::Answer(id)), .. } = &error {
-                    self.answered_too_deep(id);
-                }
+                self.answered_badly(&error);
             }
         }
         self.check_output();
@@ -218,10 +216,11 @@ impl Core {
     }
 
     /// An answer that cannot be read is one all the same: the call must not wait for another.
-    pub(super) fn answered_too_deep(&mut self, id: &RequestId) {
+    pub(super) fn answered_badly(&mut self, error: &InvalidFrame) {
+        let Some(id) = error.answered() else { return };
         let Some(Wire::Call(_)) = id.as_i64().and_then(|id| self.wires.get_mut(id)) else { return };
         if let Some((_, Wire::Call(call))) = self.wires.close(id) {
-            let problem = "it nests deeper than json_depth".into();
+            let problem = error.to_string().into();
             self.done(call, Err(CallError::InvalidResult { problem, result: Json::NULL }));
         }
     }
@@ -232,7 +231,10 @@ impl Core {
             match decode(part, self.config.limits.json_depth) {
                 Ok(Message::Request { id, method, params }) => self.on_request(now, id, &method, &params, Some(batch)),
                 Ok(message) => self.on_message(now, message),
-                Err(error) => self.on_noise(&error),
+                Err(error) => {
+                    self.on_noise(&error);
+                    self.answered_badly(&error);
+                }
             }
         }
         self.seal_batch(batch);

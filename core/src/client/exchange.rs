@@ -32,7 +32,7 @@ use super::probe::{self, Outcome};
 use crate::error::ErrorObject;
 use crate::http::client::ExchangeError;
 use crate::ids::{ProgressToken, RequestId};
-use crate::jsonrpc::{Deep, Field, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned};
+use crate::jsonrpc::{Field, Members, Message, MetaField, MethodName, decode, decode_owned};
 use crate::machine::Now;
 use crate::spec::{Era, Method, Version};
 
@@ -152,11 +152,8 @@ impl Core {
             Err(error) => {
                 heard.malformed = true;
                 self.on_noise(&error);
-                match &error {
-                    InvalidFrame::TooDeep { of: Some(Deep::Answer(id)), .. } if id.as_i64() == wire => {
-                        self.answered_too_deep(id);
-                    }
-                    _ => {}
+                if error.answered().is_some_and(|id| id.as_i64() == wire) {
+                    self.answered_badly(&error);
                 }
             }
         }

@@ -75,16 +75,16 @@ impl MethodName {
     }
 }
 
-/// A message that nests too deep: nothing of it is used but its id.
+/// Whose message it would have been that cannot be read: nothing of it is used but its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deep {
+pub enum Unread {
     /// A result or an error, to this request of ours.
     Answer(RequestId),
     /// A request.
     Request(RequestId),
 }
 
-/// A frame that is no message. The id is there when it could be read.
+/// A frame that is no message. Whose it would have been is there when that could be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidFrame {
     /// Bytes that are not UTF-8.
@@ -99,16 +99,39 @@ pub enum InvalidFrame {
         /// The bound.
         limit: usize,
         /// The id of the message that it is nevertheless: whoever waits for it need not wait for ever.
-        of: Option<Deep>,
+        of: Option<Unread>,
     },
     /// JSON that is no message.
     #[error("{what}")]
     NotMessage {
         /// What is wrong.
         what: &'static str,
-        /// The id, where it could be read and is the peer's own: not that of a malformed answer.
-        id: Option<RequestId>,
+        /// The message that it nevertheless is.
+        of: Option<Unread>,
     },
+}
+
+impl InvalidFrame {
+    /// The request of the peer that it is: an answer to it may be expected.
+    #[must_use]
+    pub const fn request(&self) -> Option<&RequestId> {
+        match self {
+            Self::TooDeep { of: Some(Unread::Request(id)), .. }
+            | Self::NotMessage { of: Some(Unread::Request(id)), .. } => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The request of ours that it answers. An error about it must not carry this id: the peer would take that for the
+    /// end of a request of its own that happens to have the same one.
+    #[must_use]
+    pub const fn answered(&self) -> Option<&RequestId> {
+        match self {
+            Self::TooDeep { of: Some(Unread::Answer(id)), .. }
+            | Self::NotMessage { of: Some(Unread::Answer(id)), .. } => Some(id),
+            _ => None,
+        }
+    }
 }
 
 /// Decodes one frame.
@@ -140,7 +163,7 @@ fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, I
         Some(b'[') => batch(&frame, scanner).map_err(fault),
         _ => {
             single(scanner).map_err(fault)?;
-            Err(InvalidFrame::NotMessage { what: "a message is a JSON object", id: None })
+            Err(InvalidFrame::NotMessage { what: "a message is a JSON object", of: None })
         }
     }
 }
@@ -149,8 +172,8 @@ fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, I
 #[cold]
 fn too_deep(frame: Bytes, limit: usize) -> InvalidFrame {
     let of = match decode_as::<false>(frame, usize::MAX) {
-        Ok(Message::Request { id, .. }) => Some(Deep::Request(id)),
-        Ok(Message::Result { id, .. } | Message::Error { id: Some(id), .. }) => Some(Deep::Answer(id)),
+        Ok(Message::Request { id, .. }) => Some(Unread::Request(id)),
+        Ok(Message::Result { id, .. } | Message::Error { id: Some(id), .. }) => Some(Unread::Answer(id)),
         _ => None,
     };
     InvalidFrame::TooDeep { limit, of }
@@ -296,11 +319,10 @@ impl Envelope {
     }
 
     fn classify(self) -> Result<Message, InvalidFrame> {
-        // The id of an answer names a request of our own. An error about the answer must not carry it: the peer would
-        // take that for the end of a request of its own that happens to have the same id.
+        // The id of an answer names a request of our own.
         let is_answer = self.method.is_none() && (self.has_result || self.error.is_some());
-        let invalid =
-            |what, id: Option<RequestId>| Err(InvalidFrame::NotMessage { what, id: id.filter(|_| !is_answer) });
+        let whose = if is_answer { Unread::Answer } else { Unread::Request };
+        let invalid = |what, id: Option<RequestId>| Err(InvalidFrame::NotMessage { what, of: id.map(whose) });
         let id = match self.id {
             Id::Absent => None,
             Id::Null if self.error.is_some() => None,

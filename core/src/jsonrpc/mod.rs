@@ -21,7 +21,7 @@ mod scan;
 mod tests;
 
 pub(crate) use decode::decode_owned;
-pub use decode::{Deep, InvalidFrame, Message, MethodName, decode};
+pub use decode::{InvalidFrame, Message, MethodName, Unread, decode};
 pub(crate) use encode::{FrameWriter, ObjectWriter, one_line, write_i64, write_str};
 pub(crate) use members::{Field, MetaField};
 pub use members::{FieldError, Members};

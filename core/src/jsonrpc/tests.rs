@@ -27,7 +27,7 @@ fn ids_are_exact() {
 fn o05_ids_of_other_types_are_refused() {
     for id in ["null", "1.5", "1.0", "1e0", "true", "[1]", "{}"] {
         let error = read(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#)).unwrap_err();
-        assert!(matches!(error, InvalidFrame::NotMessage { id: None, .. }), "{id}: {error:?}");
+        assert!(matches!(error, InvalidFrame::NotMessage { of: None, .. }), "{id}: {error:?}");
     }
 }
 
@@ -40,10 +40,10 @@ fn ids_of_malformed_answers_are_not_the_peers() {
         r#"{"jsonrpc":"2.0","id":1,"result":{},"result":{}}"#,
         r#"{"jsonrpc":"1.0","error":{"code":1,"message":"m"},"id":1}"#,
     ] {
-        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { id: None, .. })), "{text}");
+        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { of: Some(Unread::Answer(_)), .. })), "{text}");
     }
     for text in [r#"{"id":1,"method":"ping"}"#, r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#] {
-        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { id: Some(_), .. })), "{text}");
+        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { of: Some(Unread::Request(_)), .. })), "{text}");
     }
 }
 
@@ -118,9 +118,12 @@ fn params_of_other_types_are_refused_with_their_id() {
 fn messages_that_nest_too_deep_keep_their_id() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for (text, whose) in [
-        (format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{deep}}},"id":1}}"#), Some(Deep::Request(1.into()))),
-        (format!(r#"{{"jsonrpc":"2.0","id":"x","result":{{"a":{deep}}}}}"#), Some(Deep::Answer("x".into()))),
-        (format!(r#"{{"jsonrpc":"2.0","error":{deep},"id":1}}"#), Some(Deep::Answer(1.into()))),
+        (
+            format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{deep}}},"id":1}}"#),
+            Some(Unread::Request(1.into())),
+        ),
+        (format!(r#"{{"jsonrpc":"2.0","id":"x","result":{{"a":{deep}}}}}"#), Some(Unread::Answer("x".into()))),
+        (format!(r#"{{"jsonrpc":"2.0","error":{deep},"id":1}}"#), Some(Unread::Answer(1.into()))),
         (format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{deep}}}}}"#), None),
         (format!(r#"{{"id":1,"method":"m","params":{{"a":{deep}}}}}"#), None),
         (format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":{deep}"#), None),

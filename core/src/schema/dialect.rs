@@ -12,6 +12,8 @@
 
 use serde_json::Value;
 
+use super::number::is_spelled_as_integer;
+
 /// A dialect that schemas may declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -170,7 +172,11 @@ pub(super) fn mismatch(dialect: Dialect, shape: Shape, value: &Value) -> Option<
         Shape::Any => (true, "any value"),
         Shape::Text | Shape::Pattern => (value.is_string(), "a string"),
         Shape::Flag => (value.is_boolean(), "a boolean"),
-        Shape::Count => (count(value).is_some(), "an integer that is not negative"),
+        Shape::Count => (
+            // Draft 4 knows integers by their spelling, later ones by their value.
+            count(value).is_some() && (dialect > Dialect::Draft04 || is_spelled(value)),
+            "an integer that is not negative",
+        ),
         Shape::Number => (value.is_number(), "a number"),
         Shape::PositiveNumber => (value.as_f64().is_some_and(|n| n > 0.0), "a number above zero"),
         Shape::List => (value.is_array(), "an array"),
@@ -216,6 +222,10 @@ pub(super) fn count(value: &Value) -> Option<u64> {
         // The conversion saturates.
         Some(float as u64)
     })
+}
+
+fn is_spelled(value: &Value) -> bool {
+    value.as_number().is_some_and(is_spelled_as_integer)
 }
 
 /// The value of a [`Shape::Names`].

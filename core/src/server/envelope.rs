@@ -34,20 +34,20 @@ pub(crate) fn check(definition: &Definition, params: &Members) -> Result<Version
 pub(crate) fn complete(params: &Members) -> Result<Cow<'_, str>, ErrorObject> {
     let claim = params.meta_string(MetaField::ProtocolVersion);
     let capabilities = params.meta_raw(MetaField::ClientCapabilities);
-    let mut wrong: Vec<Cow<'_, str>> = Vec::new();
+    let mut wrong = Vec::new();
     match &claim {
         Ok(Some(_)) => {}
-        Ok(None) => wrong.push(Cow::Borrowed(MetaField::ProtocolVersion.name())),
-        Err(error) => wrong.push(Cow::Owned(error.to_string())),
+        Ok(None) => wrong.push(missing(MetaField::ProtocolVersion)),
+        Err(error) => wrong.push(error.to_string()),
     }
     match capabilities {
         Some(text) if text.starts_with('{') => {}
-        Some(_) => wrong.push(Cow::Owned(format!("{} must be an object", MetaField::ClientCapabilities.name()))),
-        None => wrong.push(Cow::Borrowed(MetaField::ClientCapabilities.name())),
+        Some(_) => wrong.push(format!("{} must be an object", MetaField::ClientCapabilities.name())),
+        None => wrong.push(missing(MetaField::ClientCapabilities)),
     }
     match (wrong.is_empty(), claim) {
         (true, Ok(Some(claim))) => Ok(claim),
-        _ => Err(missing(&wrong)),
+        _ => Err(incomplete(&wrong)),
     }
 }
 
@@ -60,11 +60,11 @@ pub(crate) fn offered(definition: &Definition, claim: &str) -> Result<Version, E
 
 /// The refusal of a request without an envelope by a server that has no session for it either.
 pub(crate) fn absent(params: &Members) -> ErrorObject {
-    let mut wrong = vec![Cow::Borrowed(MetaField::ProtocolVersion.name())];
+    let mut wrong = vec![missing(MetaField::ProtocolVersion)];
     if params.meta_raw(MetaField::ClientCapabilities).is_none() {
-        wrong.push(Cow::Borrowed(MetaField::ClientCapabilities.name()));
+        wrong.push(missing(MetaField::ClientCapabilities));
     }
-    missing(&wrong)
+    incomplete(&wrong)
 }
 
 /// The level of log messages that a modern request asks for.
@@ -80,8 +80,12 @@ pub(crate) fn log_level(params: &Members) -> Result<Option<LoggingLevel>, ErrorO
     }
 }
 
-fn missing(wrong: &[Cow<'_, str>]) -> ErrorObject {
-    ErrorObject::invalid_params(format!("the request's _meta lacks: {}", wrong.join(", ")))
+fn missing(key: MetaField) -> String {
+    format!("{} is missing", key.name())
+}
+
+fn incomplete(wrong: &[String]) -> ErrorObject {
+    ErrorObject::invalid_params(format!("the request's _meta is incomplete: {}", wrong.join(", ")))
 }
 
 /// The refusal of a revision: -32022 with what would be accepted in its place. As in the answer to `server/discover`,

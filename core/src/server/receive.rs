@@ -25,9 +25,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Refused;
 use crate::error::{Error, ErrorObject};
 use crate::ids::{ProgressToken, ReplySlot, RequestId};
-use crate::jsonrpc::{
-    Deep, Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned,
-};
+use crate::jsonrpc::{Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned};
 use crate::limits::Bound;
 use crate::machine::Now;
 use crate::model::LoggingLevel;
@@ -37,16 +35,24 @@ impl Core {
     pub(crate) fn on_frame(&mut self, now: Now, frame: Bytes) {
         match decode_owned(frame, self.definition.policy.limits.json_depth) {
             Ok(message) => self.on_message(now, message, 0),
-            Err(InvalidFrame::NotMessage { what, id: Some(id) }) => {
-                self.say(Diagnostic::new(DiagnosticKind::InvalidFrame, what).of(&id));
-                self.send_refusal(&id, &ErrorObject::invalid_request(what), Way::alone(0));
-            }
-            Err(InvalidFrame::TooDeep { limit, of: Some(Deep::Request(id)) }) => {
-                let error = Error::limit(Bound::JsonDepth, limit);
-                self.say(Diagnostic::new(DiagnosticKind::Limit(Bound::JsonDepth), error.to_string()).of(&id));
+            Err(invalid) => self.on_invalid_frame(now, invalid),
+        }
+    }
+
+    #[cold]
+    fn on_invalid_frame(&mut self, now: Now, invalid: InvalidFrame) {
+        let (request, answered) = (invalid.request().cloned(), invalid.answered().cloned());
+        let error = Error::InvalidFrame(invalid);
+        match request {
+            Some(id) => {
+                self.say(Diagnostic::new(kind_of(&error), error.to_string()).of(&id));
                 self.send_refusal(&id, &error.to_object(), Way::alone(0));
             }
-            Err(invalid) => self.refuse_frame(&Error::InvalidFrame(invalid), 0),
+            None => self.refuse_frame(&error, 0),
+        }
+        if let Some(id) = answered {
+            // Whoever waits for it need not wait for another.
+            self.receive_answer(now, &id, Err(None));
         }
     }
 
@@ -62,12 +68,7 @@ impl Core {
     /// Answers a frame whose id could not be read, once.
     #[cold]
     pub(crate) fn refuse_frame(&mut self, error: &Error, origin: Origin) {
-        let kind = match error {
-            Error::LimitExceeded { bound, .. } => DiagnosticKind::Limit(*bound),
-            Error::InvalidFrame(InvalidFrame::TooDeep { .. }) => DiagnosticKind::Limit(Bound::JsonDepth),
-            _ => DiagnosticKind::InvalidFrame,
-        };
-        self.say(Diagnostic::new(kind, error.to_string()));
+        self.say(Diagnostic::new(kind_of(error), error.to_string()));
         let null_id = self.session.as_ref().is_some_and(|session| !session.version.error_id_is_optional());
         let error = error.to_object();
         self.write(FrameWriter::error(None, null_id, &error), Route::Answer(origin, Fate::Refused(error.code)));
@@ -79,11 +80,11 @@ impl Core {
         let limits = &self.definition.policy.limits;
         if !self.session.as_ref().is_some_and(|session| session.version.has_batches()) {
             let what = "batches exist in 2025-03-26 only";
-            return self.refuse_frame(&InvalidFrame::NotMessage { what, id: None }.into(), origin);
+            return self.refuse_frame(&InvalidFrame::NotMessage { what, of: None }.into(), origin);
         }
         if parts.is_empty() {
             let what = "a batch is not empty";
-            return self.refuse_frame(&InvalidFrame::NotMessage { what, id: None }.into(), origin);
+            return self.refuse_frame(&InvalidFrame::NotMessage { what, of: None }.into(), origin);
         }
         if parts.len() > limits.batch_messages {
             return self.refuse_frame(&Error::limit(Bound::BatchMessages, limits.batch_messages), origin);
@@ -97,8 +98,13 @@ impl Core {
             match decode(part, depth) {
                 Ok(Message::Batch(_)) => self.answer_invalid_part(batch, "a batch holds no batch", None),
                 Ok(message) => self.receive_message(now, message, Way { origin, batch: Some(batch) }),
-                Err(InvalidFrame::NotMessage { what, id }) => self.answer_invalid_part(batch, what, id),
-                Err(_) => self.answer_invalid_part(batch, "not a message", None),
+                Err(invalid) => {
+                    let what = if let InvalidFrame::NotMessage { what, .. } = invalid { what } else { "not a message" };
+                    self.answer_invalid_part(batch, what, invalid.request().cloned());
+                    if let Some(id) = invalid.answered() {
+                        self.receive_answer(now, id, Err(None));
+                    }
+                }
             }
         }
         self.leave_batch(batch, None);
@@ -420,4 +426,12 @@ enum Standing {
     Initialize,
     /// Before any session, the one request that needs none.
     Ping,
+}
+
+const fn kind_of(error: &Error) -> DiagnosticKind {
+    match error {
+        Error::LimitExceeded { bound, .. } => DiagnosticKind::Limit(*bound),
+        Error::InvalidFrame(InvalidFrame::TooDeep { .. }) => DiagnosticKind::Limit(Bound::JsonDepth),
+        _ => DiagnosticKind::InvalidFrame,
+    }
 }

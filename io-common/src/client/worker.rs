@@ -124,7 +124,7 @@ impl InputGuard {
         let answer = answer.unwrap_or_else(InputAnswer::Refused);
         if let Err(error) = self.link.with(|machine, now| machine.supply_input(now, input, &answer)) {
             // The answer does not fit, or the question has gone. The first is the handler's fault.
-            self.link.hooks.report(&Report::NotificationFailed { method: "", error: &error });
+            self.link.hooks.report(&Report::AnswerRefused { error: &error });
             self.refuse();
         }
     }
@@ -159,7 +159,7 @@ impl SlotGuard {
         if let Some(slot) = self.slot.take() {
             self.link.quietly(|state| state.invokes.remove(&slot.id()));
             if let Err(error) = self.link.with(|machine, now| machine.reply(now, slot, reply)) {
-                self.link.hooks.report(&Report::NotificationFailed { method: "", error: &error });
+                self.link.hooks.report(&Report::AnswerRefused { error: &error });
             }
         }
     }

@@ -225,7 +225,7 @@ fn unusable(path: &Path, error: &std::io::Error) -> Error {
 
 /// Builds the binaries, and answers where they are.
 fn build(workspace: &Workspace, packages: &[&str]) -> Result<PathBuf, Error> {
-    Run::cargo(workspace, "build").args(packages).args(["--bins"]).go()?;
+    Run::cargo(workspace, "build").args(packages).args(crate::test::STARTED).go()?;
     let metadata = metadata(workspace, "--no-deps")?;
     let target =
         metadata["target_directory"].as_str().ok_or_else(|| Error::failed("cargo names no target directory"))?;

@@ -26,6 +26,27 @@ fn answers_that_nest_too_deep_end_their_call() {
     driver.client.cancel(driver.now, other, None).unwrap();
 }
 
+/// An answer that is no message ends its call too; a request that is none ends nothing, whatever its id.
+#[test]
+fn malformed_answers_end_their_call() {
+    for answer in [
+        r#"{"id":ID,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":"m"}}"#,
+        r#"{"jsonrpc":"2.0","id":ID,"result":{},"result":{}}"#,
+    ] {
+        let mut driver = Driver::modern(config());
+        let (call, frame) = driver.tool("t");
+        let line = |text: &str| text.replace("ID", &frame["id"].to_string()) + "\n";
+        driver.feed(line(r#"{"id":ID,"method":"ping"}"#).as_bytes());
+        assert_eq!(driver.diagnostic().kind, DiagnosticKind::InvalidFrame);
+        driver.quiet();
+        driver.feed(line(answer).as_bytes());
+        assert_eq!(driver.diagnostic().kind, DiagnosticKind::InvalidFrame);
+        assert!(matches!(driver.done(call), Err(CallError::InvalidResult { .. })), "{answer}");
+        driver.quiet();
+    }
+}
+
 /// O01: frames cut anywhere, inside a character too, with writes between.
 #[test]
 fn o01_frames_cut_anywhere() {

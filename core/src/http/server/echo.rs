@@ -30,6 +30,11 @@ pub(super) fn check_version(kept: &Kept, claim: &str) -> Result<(), ErrorObject>
     if same { Ok(()) } else { Err(mismatch("MCP-Protocol-Version")) }
 }
 
+/// The refusal of a message whose revision the header alone can tell, and does not.
+pub(super) fn version_missing() -> ErrorObject {
+    mismatch("MCP-Protocol-Version")
+}
+
 /// Compares the other headers.
 pub(super) fn check(
     definition: &Definition,

@@ -133,11 +133,7 @@ const ANNOUNCED_ROOM: usize = 64 << 10;
 /// The refusal of a body that is no message.
 #[cold]
 fn invalid_frame(invalid: &InvalidFrame) -> Response {
-    let id = match invalid {
-        InvalidFrame::NotMessage { id, .. } => id.as_ref(),
-        InvalidFrame::NotUtf8 | InvalidFrame::NotJson | InvalidFrame::TooDeep { .. } => None,
-    };
-    Response::refused(400, id, &Error::InvalidFrame(invalid.clone()).to_object())
+    Response::refused(400, invalid.request(), &Error::InvalidFrame(invalid.clone()).to_object())
 }
 
 /// The two ways in which a message can be served.
@@ -152,9 +148,10 @@ fn route(service: &Service, now: Now, seed: Seed, kept: Kept, message: Message) 
         (Leads::Modern, Message::Request { id, method, params }) => {
             modern(service, now, seed, kept, id, method, params)
         }
-        (Leads::Modern, message @ Message::Notification { .. }) => {
-            Routed::Exchange(Box::new(Exchange::notification(service, now, seed, kept.sender, message)))
-        }
+        (Leads::Modern, message @ Message::Notification { .. }) => match judge_notification(service, &kept, &message) {
+            Ok(()) => Routed::Exchange(Box::new(Exchange::notification(service, now, seed, kept.sender, message))),
+            Err(error) => Routed::Answered(Response::refused(400, None, &error)),
+        },
         (Leads::Modern, Message::Batch(_)) => refuse("a message stands alone: batches are of 2025-03-26"),
         (Leads::Modern, Message::Result { .. } | Message::Error { .. }) => {
             refuse("a response to a request that this server has not made")
@@ -194,7 +191,8 @@ fn leads(service: &Service, kept: &Kept, message: &Message) -> Leads {
                 && matches!(kept.version, Single::One(Named::Other(_)));
             !envelope::claims_modern(params) && (says_legacy != Some(false) || settles)
         }
-        Message::Notification { .. } => says_legacy == Some(true),
+        // Who says nothing has a session, or needs none.
+        Message::Notification { .. } => says_legacy.unwrap_or(service.options.stateless),
         // Only a session has answers to give. Batches are told what they lack by whom they would belong to.
         Message::Result { .. } | Message::Error { .. } => false,
         Message::Batch(_) => service.options.stateless && says_legacy != Some(false),
@@ -226,6 +224,19 @@ pub(super) fn modern(
             let status = modern_status(Fate::Refused(error.code));
             Routed::Answered(Response::refused(status, Some(&id), &error))
         }
+    }
+}
+
+/// A notification has no envelope: the header alone says which revision it is of.
+fn judge_notification(service: &Service, kept: &Kept, message: &Message) -> Result<(), ErrorObject> {
+    if let Message::Notification { params, .. } = message {
+        params.check()?;
+    }
+    match &kept.version {
+        Single::One(Named::Known(version)) if service.definition.offers(*version) => Ok(()),
+        Single::Absent | Single::Many => Err(echo::version_missing()),
+        Single::One(Named::Known(version)) => Err(envelope::unsupported(&service.definition, version.as_str())),
+        Single::One(Named::Other(version)) => Err(envelope::unsupported(&service.definition, version)),
     }
 }
 

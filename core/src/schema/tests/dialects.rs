@@ -188,3 +188,11 @@ fn m_js_05_the_dialects_are_documented() {
         assert!(dialect.uri().contains(name), "{name}");
     }
 }
+
+/// Draft 4 tells `1` from `1.0`, also where a keyword wants an integer.
+#[test]
+fn draft_4_knows_integers_by_their_spelling() {
+    let count = |dialect: Dialect| compile(&json!({"$schema": dialect.uri(), "minLength": 1.0}));
+    assert!(matches!(count(Dialect::Draft04), Err(SchemaError::InvalidKeyword { .. })));
+    assert!(count(Dialect::Draft06).is_ok());
+}

@@ -238,6 +238,29 @@ fn deadlines_of_our_requests_are_hard() {
     timed_out(&mut rig, &ids[1], long);
 }
 
+/// An answer that is no message, or nests too deep, is one all the same: nobody waits for another.
+#[test]
+fn malformed_answers_end_our_requests() {
+    let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    for answer in [r#""result":{},"error":{"code":1,"message":"m"}"#.to_owned(), format!(r#""result":{{"a":{deep}}}"#)]
+    {
+        let mut rig = Rig::legacy(definition(), "2025-11-25", json!({"roots": {}}));
+        let asked = rig.server.request(rig.now, None, "roots/list", None, None).unwrap();
+        rig.drain();
+        let id = rig.one()["id"].clone();
+        rig.send_bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{answer}}}\n").as_bytes());
+        let refusal = rig.one();
+        assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&Value::Null, &json!(-32600)));
+        assert!(
+            rig.others
+                .iter()
+                .any(|action| matches!(action, Action::Answered { call, outcome: Err(_) } if *call == asked)),
+            "{answer}: {:?}",
+            rig.others
+        );
+    }
+}
+
 /// L-CANC-01, D-25, T-10: we cancel what we have asked and what is not answered yet, and nothing else. A modern
 /// client is never told of a cancellation but at the end of a stream.
 #[test]

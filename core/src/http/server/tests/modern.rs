@@ -298,6 +298,14 @@ fn u01_m_http_11_12_notifications() {
         let answer = rig.modern_with(&json!({"jsonrpc": "2.0", "method": "x/custom"}), &[("mcp-method", "-")]);
         assert_eq!(rig.status(answer), 202, "M-HDR-22: no header is needed");
         assert_eq!(rig.others.len(), 1, "{:?}", rig.others);
+        // L-PVH-04: of which revision they are is said by the header alone.
+        let answer = rig.modern_with(&cancelled, &[("mcp-protocol-version", "2199-01-01")]);
+        assert_eq!(rig.refusal(answer), (400, -32022, Value::Null));
+        let answer = rig.modern_with(&cancelled, &[("mcp-protocol-version", "-")]);
+        assert_eq!(rig.refusal(answer), (400, -32020, Value::Null));
+        let answer = rig.modern(&json!({"jsonrpc": "2.0", "method": "x/custom", "params": [1]}));
+        assert_eq!(rig.refusal(answer), (400, -32602, Value::Null));
+        assert_eq!(rig.others.len(), 1, "{:?}", rig.others);
     });
 }
 
