@@ -234,7 +234,7 @@ impl Machine {
         }
     }
 
-    /// Answers an invocation; see [`reply`] for its kinds.
+    /// Answers an invocation; see [`reply`](crate::reply) for its kinds.
     ///
     /// # Errors
     /// When the slot is not open; when the value has not the shape of its kind, which leaves the slot open.
