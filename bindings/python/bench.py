@@ -4,7 +4,7 @@
 
 `floor` reads the same frames and writes the same answers with Python's own `json`, and nothing else: what the others
 are to be compared with, for machines differ. `boundary` is the frame in, the actions and the frame out with a reply
-that is made beforehand: all that is not the handler's. `sync` has a Python function as handler that reads its arguments,
+that is made beforehand: all that is not the handler's. `sync` has a Python function as handler reading its arguments,
 `async` a coroutine under a running event loop (driven to its end at once, for it waits for nothing), `task` the same as
 a task of the loop.
 """
