@@ -271,6 +271,7 @@ export abstract class HttpMachine extends ServerMachine<HttpServerAction> {
 
   /** So many bytes of `chunk` actions of an exchange have left. */
   written(exchange: number, byteLength: number, now?: Now): void {
+    this.drained = false;
     this.native.written(byteLength, exchange, mono(now), unix(now));
   }
 
@@ -337,6 +338,7 @@ export class HttpSession extends HttpMachine {
 
   /** Serves new requests by another definition, and tells the client which lists have changed. */
   replaceDefinition(definition: Definition, now?: Now): void {
+    this.settle(now);
     guarded(() => this.native.replaceDefinition(definitionOf(definition), mono(now), unix(now)));
   }
 
@@ -405,6 +407,7 @@ export class HttpEndpoint {
   /** Enters a listen stream, after `listen`, and tells its exchange whether there was room. */
   listen(exchange: HttpExchange, now?: Now): boolean {
     this.#last += 1;
+    exchange.drained = false;
     const entered = guarded(() => this.#native.listen(exchange.native, this.#last, mono(now), unix(now)));
     if (entered) this.#listeners.set(this.#last, exchange);
     return entered;

@@ -7,8 +7,8 @@ import { translated } from './errors';
 
 /** @internal */
 export interface NativeServer {
-  handleBytes(bytes: Uint8Array, mono: number, unix: number): void;
-  handleText(text: string, mono: number, unix: number): void;
+  handleBytes(bytes: Uint8Array, written: number, mono: number, unix: number): void;
+  handleText(text: string, written: number, mono: number, unix: number): void;
   written(bytes: number, exchange: number, mono: number, unix: number): void;
   handleTimeout(mono: number, unix: number): void;
   poll(numbers: Float64Array): string | null;
@@ -144,6 +144,8 @@ export function seedOf(seed: Uint8Array | undefined): Uint8Array {
 
 /** What an action is read from. One is enough: nothing runs between the writing and the reading. @internal */
 export const numbers = new Float64Array(32);
+/** Where it says whether an action of a server is the last one for now. @internal */
+export const LAST = 31;
 let text = '';
 let at = 0;
 let from = 0;

@@ -17,7 +17,7 @@ import {
   type ReplySlot,
 } from './actions';
 import { natives, type Definition } from './definition';
-import { misuse } from './errors';
+import { misuse, translated } from './errors';
 import { parseJson, RawJson, stringifyJson, type JsonValue } from './json';
 import type {
   CallToolResult,
@@ -31,6 +31,7 @@ import type {
 import {
   begin,
   guarded,
+  LAST,
   mono,
   native,
   numbers,
@@ -149,6 +150,8 @@ type Halves = [number, number];
 export abstract class ServerMachine<A> {
   /** @internal */
   readonly native: NativeServer;
+  /** Whether nothing is queued, as far as is known: a crossing is saved. @internal */
+  drained = false;
   /** Slots that were collected before they were used. */
   readonly #lost: Halves[] = [];
   /** The slot of the last invocation: most are answered before the next verb, and need not be watched. */
@@ -172,7 +175,9 @@ export abstract class ServerMachine<A> {
   /** The next thing to do; `undefined` when everything is done. To be asked until then, after every verb. */
   poll(): A | undefined {
     if (this.#fresh !== undefined) this.#watched();
+    if (this.drained) return undefined;
     const packed = this.native.poll(numbers);
+    this.drained = packed === null || numbers[LAST] === 1;
     return packed === null ? undefined : this.read(begin(packed));
   }
 
@@ -201,7 +206,11 @@ export abstract class ServerMachine<A> {
       if (number === undefined) break;
       const text = replyText(kind, (reply as Record<string, unknown>)[kind]);
       this.settle(now);
-      guarded(() => this.native.reply(slot.low, slot.high, number, text, mono(now), unix(now)));
+      try {
+        this.native.reply(slot.low, slot.high, number, text, mono(now), unix(now));
+      } catch (error) {
+        throw translated(error);
+      }
       this.#used(slot);
       return;
     }
@@ -259,8 +268,12 @@ export abstract class ServerMachine<A> {
     return this.perform(stringifyJson({ [verb]: given ?? null }), now);
   }
 
+  /** Tells what was written, before a verb that may depend on it. @internal */
+  protected report(_now: Now | undefined): void {}
+
   private perform(text: string, now: Now | undefined): JsonValue | undefined {
     this.settle(now);
+    this.report(now);
     const answer = guarded(() => this.native.act(text, mono(now), unix(now)));
     return answer === null ? undefined : parseJson(answer);
   }
@@ -274,6 +287,7 @@ export abstract class ServerMachine<A> {
 
   /** Abandons what was collected. Every verb begins with it. @internal */
   protected settle(now: Now | undefined): void {
+    this.drained = false;
     if (this.#fresh !== undefined) this.#watched();
     for (let lost = this.#lost.pop(); lost !== undefined; lost = this.#lost.pop()) {
       this.native.abandon(lost[0], lost[1], mono(now), unix(now));
@@ -331,6 +345,10 @@ export interface MachineOptions {
  * Verbs throw `MisuseError` after the end, and the error that the machine has failed with, each time.
  */
 export class Server extends ServerMachine<ServerAction> {
+  /** What was written and is not told yet. */
+  #written = 0;
+  #writtenAt: Now | undefined;
+
   /** A server of `definition`, for one stream. */
   constructor(definition: Definition, options: MachineOptions = {}) {
     super(guarded(() => new native.ServerMachine(definitionOf(definition), seedOf(options.seed))));
@@ -359,11 +377,14 @@ export class Server extends ServerMachine<ServerAction> {
   /** Bytes arrived, cut anywhere. Text is taken for UTF-8. */
   handle(input: Uint8Array | string, now?: Now): void {
     this.settle(now);
-    guarded(() =>
-      typeof input === 'string'
-        ? this.native.handleText(input, mono(now), unix(now))
-        : this.native.handleBytes(input, mono(now), unix(now)),
-    );
+    const written = this.#written;
+    this.#written = 0;
+    try {
+      if (typeof input === 'string') this.native.handleText(input, written, mono(now), unix(now));
+      else this.native.handleBytes(input, written, mono(now), unix(now));
+    } catch (error) {
+      throw translated(error);
+    }
   }
 
   /** The client will send no more. What is owed is still written; then the machine closes. */
@@ -373,11 +394,21 @@ export class Server extends ServerMachine<ServerAction> {
 
   /** So many bytes of `write` actions have left. Without these reports the machine stops reading. */
   written(byteLength: number, now?: Now): void {
-    this.native.written(byteLength, 0, mono(now), unix(now));
+    // Nobody asks before the next verb, which takes it along.
+    this.#written += byteLength;
+    this.#writtenAt = now;
+  }
+
+  /** @internal */
+  protected override report(now: Now | undefined): void {
+    if (this.#written === 0) return;
+    this.native.written(this.#written, 0, mono(now), unix(now));
+    this.#written = 0;
   }
 
   /** Whether to go on reading. False while the client reads too slowly, unless its answers are waited for. */
   get wantsInput(): boolean {
+    this.report(this.#writtenAt);
     return this.native.wantsInput();
   }
 

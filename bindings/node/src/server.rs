@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcp_sansio::ids::SlotId;
+use mcp_sansio::machine::{Now, TimerKind};
 use mcp_sansio::server;
 use mcp_sansio_told::definition::definition;
 use mcp_sansio_told::server::Machine;
@@ -44,6 +45,13 @@ impl ServerMachine {
     pub(crate) fn of(machine: Machine) -> Self {
         Self { machine, buffer: Buffer::default() }
     }
+
+    fn read(&mut self, written: u32, bytes: Bytes, now: Now) -> Result<()> {
+        if written > 0 {
+            self.machine.written(now, 0, written as usize).map_err(thrown)?;
+        }
+        self.machine.bytes(now, bytes).map_err(thrown)
+    }
 }
 
 #[napi]
@@ -54,16 +62,16 @@ impl ServerMachine {
         Machine::lines(&definition.0, seed).map(Self::of).map_err(thrown)
     }
 
-    /// `Input::Bytes`.
+    /// `Input::Written`, which the wrapper has saved up, and `Input::Bytes`.
     #[napi]
-    pub fn handle_bytes(&mut self, bytes: &[u8], mono: f64, unix: f64) -> Result<()> {
-        self.machine.bytes(now(mono, unix), Bytes::copy_from_slice(bytes)).map_err(thrown)
+    pub fn handle_bytes(&mut self, bytes: &[u8], written: u32, mono: f64, unix: f64) -> Result<()> {
+        self.read(written, Bytes::copy_from_slice(bytes), now(mono, unix))
     }
 
-    /// `Input::Bytes`, of text.
+    /// The same of text.
     #[napi]
-    pub fn handle_text(&mut self, text: String, mono: f64, unix: f64) -> Result<()> {
-        self.machine.bytes(now(mono, unix), text.into()).map_err(thrown)
+    pub fn handle_text(&mut self, text: String, written: u32, mono: f64, unix: f64) -> Result<()> {
+        self.read(written, text.into(), now(mono, unix))
     }
 
     /// `Input::Written`, of the stream or of an exchange.
@@ -78,10 +86,14 @@ impl ServerMachine {
         self.machine.handle_timeout(now(mono, unix));
     }
 
-    /// `poll_action`: null, or the text of the action.
+    /// `poll_action`: null, or the text of the action. The last number says whether it is the last one for now.
     #[napi]
     pub fn poll(&mut self, env: Env, numbers: Numbers<'_>) -> Option<Made> {
         let said = self.machine.poll()?;
+        let more = self.machine.poll_timeout().is_some_and(|(_, kind)| kind == TimerKind::Actions);
+        if let Some(last) = numbers.last_mut() {
+            *last = f64::from(u8::from(!more));
+        }
         action::pack(&env, &mut self.buffer, numbers, said)
     }
 
