@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use mcp_sansio::client::{CacheUse, CallOptions, Config, Connect, InputAnswer, Timeouts};
-use mcp_sansio::error::ErrorObject;
+use mcp_sansio::error::{Error, ErrorObject};
 use mcp_sansio::ids::RequestId;
 use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
@@ -12,7 +12,7 @@ use mcp_sansio::model::{ClientCapabilities, Icon, Implementation, SubscriptionFi
 use serde::Deserialize;
 
 use crate::definition::level;
-use crate::{Failure, bound, present, read, seconds, version};
+use crate::{bound, misuse, present, read, seconds, version};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -48,7 +48,7 @@ struct Settings {
 ///
 /// # Errors
 /// What is no setting. What contradicts itself is found when the machine is made.
-pub fn config(settings: &Json) -> Result<Config, Failure> {
+pub fn config(settings: &Json) -> Result<Config, Error> {
     let settings: Settings = read(settings)?;
     let mut info = Implementation::new(settings.name, settings.version);
     info.title = settings.title;
@@ -125,7 +125,7 @@ struct Options {
 ///
 /// # Errors
 /// What is no option.
-pub fn call_options(options: &Json) -> Result<CallOptions, Failure> {
+pub fn call_options(options: &Json) -> Result<CallOptions, Error> {
     let given: Options = read(options)?;
     let mut options = CallOptions::new();
     options = match given.progress {
@@ -164,7 +164,7 @@ pub fn call_options(options: &Json) -> Result<CallOptions, Failure> {
         None | Some("use") => Ok(options),
         Some("refresh") => Ok(options.cache(CacheUse::Refresh)),
         Some("bypass") => Ok(options.cache(CacheUse::Bypass)),
-        Some(other) => Err(Failure::misuse(format!("{other:?} is no use of the cache"))),
+        Some(other) => Err(misuse(format!("{other:?} is no use of the cache"))),
     }
 }
 
@@ -183,7 +183,7 @@ struct Filter {
 ///
 /// # Errors
 /// What is none of these.
-pub fn filter(settings: &Json) -> Result<SubscriptionFilter, Failure> {
+pub fn filter(settings: &Json) -> Result<SubscriptionFilter, Error> {
     let given: Filter = read(settings)?;
     if let Some(filter) = given.wire {
         return Ok(filter);
@@ -201,7 +201,7 @@ pub fn filter(settings: &Json) -> Result<SubscriptionFilter, Failure> {
 ///
 /// # Errors
 /// When the value has another shape.
-pub fn answer(kind: &str, value: &Json) -> Result<InputAnswer, Failure> {
+pub fn answer(kind: &str, value: &Json) -> Result<InputAnswer, Error> {
     Ok(match kind {
         "elicit" => InputAnswer::Elicit(read(value)?),
         "sample" => InputAnswer::Sample(read(value)?),
@@ -209,6 +209,6 @@ pub fn answer(kind: &str, value: &Json) -> Result<InputAnswer, Failure> {
         "raw" => InputAnswer::Raw(value.clone()),
         "declined" => InputAnswer::Declined,
         "refused" => InputAnswer::Refused(read::<ErrorObject>(value)?),
-        other => return Err(Failure::misuse(format!("{other:?} is no kind of answer"))),
+        other => return Err(misuse(format!("{other:?} is no kind of answer"))),
     })
 }

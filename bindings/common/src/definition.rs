@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use mcp_sansio::error::Error;
 use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::model::{
@@ -17,7 +18,7 @@ use mcp_sansio::server::{Definition, DefinitionBuilder, List};
 use mcp_sansio::spec::Method;
 use serde::Deserialize;
 
-use crate::{Failure, bound, read, version};
+use crate::{bound, misuse, read, version};
 
 /// The settings of a definition. Members that are left out have the core's defaults.
 #[derive(Debug, Default, Deserialize)]
@@ -132,7 +133,7 @@ struct TemplateSettings {
 ///
 /// # Errors
 /// What is no setting, and what the core refuses to build.
-pub fn definition(settings: &Json) -> Result<Definition, Failure> {
+pub fn definition(settings: &Json) -> Result<Definition, Error> {
     let settings: Settings = read(settings)?;
     let mut builder = Definition::builder(settings.name.clone(), settings.version.clone());
     builder = identity(builder, &settings);
@@ -155,7 +156,7 @@ pub fn definition(settings: &Json) -> Result<Definition, Failure> {
     for (id, value) in settings.extensions {
         builder = builder.extension(id, value);
     }
-    builder.build().map_err(|error| Failure::misuse(error.to_string()))
+    builder.build().map_err(|error| misuse(error.to_string()))
 }
 
 fn identity(mut builder: DefinitionBuilder, settings: &Settings) -> DefinitionBuilder {
@@ -201,7 +202,7 @@ fn switches(mut builder: DefinitionBuilder, settings: &Settings) -> DefinitionBu
     builder
 }
 
-fn policy(mut builder: DefinitionBuilder, settings: &Settings) -> Result<DefinitionBuilder, Failure> {
+fn policy(mut builder: DefinitionBuilder, settings: &Settings) -> Result<DefinitionBuilder, Error> {
     if let Some(name) = &settings.early_log_level {
         builder = builder.early_log_level(level(name)?);
     }
@@ -211,7 +212,7 @@ fn policy(mut builder: DefinitionBuilder, settings: &Settings) -> Result<Definit
     builder = settings.methods.iter().fold(builder, DefinitionBuilder::method);
     builder = settings.notifications.iter().fold(builder, DefinitionBuilder::notification);
     for name in &settings.hand_over {
-        let method = Method::parse(name).ok_or_else(|| Failure::misuse(format!("{name:?} is no method")))?;
+        let method = Method::parse(name).ok_or_else(|| misuse(format!("{name:?} is no method")))?;
         builder = builder.hand_over(method);
     }
     if let Some(items) = settings.page_size {
@@ -239,7 +240,7 @@ fn policy(mut builder: DefinitionBuilder, settings: &Settings) -> Result<Definit
     Ok(builder.limits(limits).schema_limits(schema_limits(&settings.schema_limits)?))
 }
 
-fn schema_limits(by_name: &BTreeMap<String, u64>) -> Result<SchemaLimits, Failure> {
+fn schema_limits(by_name: &BTreeMap<String, u64>) -> Result<SchemaLimits, Error> {
     let mut limits = SchemaLimits::default();
     for (name, value) in by_name {
         let count = usize::try_from(*value).unwrap_or(usize::MAX);
@@ -250,7 +251,7 @@ fn schema_limits(by_name: &BTreeMap<String, u64>) -> Result<SchemaLimits, Failur
             "steps" => limits.steps = *value,
             "value_depth" => limits.value_depth = count,
             "problems" => limits.problems = count,
-            _ => return Err(Failure::misuse(format!("{name:?} is no bound of schemas"))),
+            _ => return Err(misuse(format!("{name:?} is no bound of schemas"))),
         }
     }
     Ok(limits)
@@ -260,13 +261,13 @@ fn schema_limits(by_name: &BTreeMap<String, u64>) -> Result<SchemaLimits, Failur
 ///
 /// # Errors
 /// When there is none of this name.
-pub fn level(name: &str) -> Result<LoggingLevel, Failure> {
-    LoggingLevel::parse(name).ok_or_else(|| Failure::misuse(format!("{name:?} is no level")))
+pub fn level(name: &str) -> Result<LoggingLevel, Error> {
+    LoggingLevel::parse(name).ok_or_else(|| misuse(format!("{name:?} is no level")))
 }
 
 /// A list of the catalogue by its name.
-fn list(name: &str) -> Result<List, Failure> {
-    List::named(name).ok_or_else(|| Failure::misuse(format!("{name:?} is no list")))
+fn list(name: &str) -> Result<List, Error> {
+    List::named(name).ok_or_else(|| misuse(format!("{name:?} is no list")))
 }
 
 impl Hints {

@@ -1,7 +1,7 @@
 //! Every error of the core in one shape, for the error classes of other languages.
 
 use mcp_sansio::client::{self, CallError};
-use mcp_sansio::error::{Error, ErrorObject, Misuse};
+use mcp_sansio::error::{Error, ErrorObject};
 use mcp_sansio::json::Json;
 use mcp_sansio::server;
 
@@ -27,12 +27,6 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A mistake of whoever calls the binding.
-    #[must_use]
-    pub fn misuse(message: impl Into<String>) -> Self {
-        Self::from(&Error::from(Misuse::Argument(message.into().into())))
-    }
-
     /// Why a call has no result.
     #[must_use]
     pub fn of_call(error: &CallError) -> Self {

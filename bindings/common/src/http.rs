@@ -1,11 +1,12 @@
 //! What an HTTP server decides beside its definition, and where the server of a client is.
 
+use mcp_sansio::error::Error;
 use mcp_sansio::http::client::Endpoint;
 use mcp_sansio::http::server::{Allow, Options, Replay};
 use mcp_sansio::json::Json;
 use serde::Deserialize;
 
-use crate::{Failure, present, read, seconds};
+use crate::{misuse, present, read, seconds};
 
 /// The settings of an HTTP server that are values. Those that are code (which hosts and origins are welcome, who owns
 /// a session) are set on the [`Options`] themselves.
@@ -28,7 +29,7 @@ struct Settings {
 ///
 /// # Errors
 /// What is no setting.
-pub fn options(settings: &Json) -> Result<Options, Failure> {
+pub fn options(settings: &Json) -> Result<Options, Error> {
     let given: Settings = read(settings)?;
     let mut options = Options::default();
     if let Some(hosts) = given.hosts {
@@ -46,8 +47,10 @@ pub fn options(settings: &Json) -> Result<Options, Failure> {
     if given.json_answers {
         options = options.json_answers();
     }
-    if let Some(kept) = given.replay {
-        options = replay(&kept)?.map_or(options.clone(), |kept| options.replay(kept));
+    if let Some(kept) = given.replay
+        && let Some(kept) = replay(&kept)?
+    {
+        options = options.replay(kept);
     }
     if let Some((events, messages)) = given.sse_pair {
         options = options.sse_pair(events, messages);
@@ -55,7 +58,7 @@ pub fn options(settings: &Json) -> Result<Options, Failure> {
     Ok(options)
 }
 
-fn allow(given: &Json) -> Result<Allow, Failure> {
+fn allow(given: &Json) -> Result<Allow, Error> {
     match given.get() {
         "\"any\"" => Ok(Allow::any()),
         "\"loopback\"" => Ok(Allow::loopback()),
@@ -63,7 +66,7 @@ fn allow(given: &Json) -> Result<Allow, Failure> {
     }
 }
 
-fn replay(given: &Json) -> Result<Option<Replay>, Failure> {
+fn replay(given: &Json) -> Result<Option<Replay>, Error> {
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Kept {
@@ -91,7 +94,7 @@ fn replay(given: &Json) -> Result<Option<Replay>, Failure> {
 ///
 /// # Errors
 /// What is no setting, no address or no header.
-pub fn endpoint(settings: &Json) -> Result<Endpoint, Failure> {
+pub fn endpoint(settings: &Json) -> Result<Endpoint, Error> {
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Settings {
@@ -104,7 +107,7 @@ pub fn endpoint(settings: &Json) -> Result<Endpoint, Failure> {
         deprecated_sse: Option<bool>,
     }
     let given: Settings = read(settings)?;
-    let refused = |error: mcp_sansio::http::client::EndpointError| Failure::misuse(error.to_string());
+    let refused = |error: mcp_sansio::http::client::EndpointError| misuse(error.to_string());
     let mut endpoint = Endpoint::new(&given.url).map_err(refused)?;
     for (name, value) in given.headers {
         endpoint = endpoint.header(&name, value).map_err(refused)?;

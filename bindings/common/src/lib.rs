@@ -26,6 +26,7 @@ pub mod reply;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mcp_sansio::error::{Error, Misuse};
 use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::spec::Version;
@@ -38,19 +39,25 @@ pub use failure::Failure;
 ///
 /// # Errors
 /// A sentence about what is no setting, or has another shape.
-pub fn read<T: DeserializeOwned>(settings: &Json) -> Result<T, Failure> {
-    settings.parse().map_err(|error| Failure::misuse(error.to_string()))
+pub fn read<T: DeserializeOwned>(settings: &Json) -> Result<T, Error> {
+    settings.parse().map_err(|error| misuse(error.to_string()))
+}
+
+/// A mistake of whoever calls the binding.
+#[must_use]
+pub fn misuse(message: impl Into<String>) -> Error {
+    Misuse::Argument(message.into().into()).into()
 }
 
 /// A revision by its name.
-fn version(name: &str) -> Result<Version, Failure> {
-    Version::parse(name).ok_or_else(|| Failure::misuse(format!("{name:?} is no revision")))
+fn version(name: &str) -> Result<Version, Error> {
+    Version::parse(name).ok_or_else(|| misuse(format!("{name:?} is no revision")))
 }
 
 /// Bounds by name; `null` lifts one that may be lifted.
-fn bound(limits: &mut Limits, by_name: &BTreeMap<String, Option<u64>>) -> Result<(), Failure> {
+fn bound(limits: &mut Limits, by_name: &BTreeMap<String, Option<u64>>) -> Result<(), Error> {
     match by_name.iter().find(|(name, value)| !limits.set(name, **value)) {
-        Some((name, _)) => Err(Failure::misuse(format!("{name:?} is no bound, or cannot be lifted"))),
+        Some((name, _)) => Err(misuse(format!("{name:?} is no bound, or cannot be lifted"))),
         None => Ok(()),
     }
 }

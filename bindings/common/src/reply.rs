@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::error::ErrorObject;
+use mcp_sansio::error::{Error, ErrorObject};
 use mcp_sansio::json::Json;
 use mcp_sansio::model::{CallToolResult, Extra};
 use mcp_sansio::server::{InputRequired, ListPage, Reply};
 use serde::Deserialize;
 
-use crate::{Failure, read, seconds};
+use crate::{misuse, read, seconds};
 
 /// Makes a reply, by kind: `tool`, `prompt`, `resource` and `completion` with a result as the specification shapes it,
 /// `list` (`items`, `next_cursor`), `input` (`requests`, `state`, `memo`, `timeouts` in seconds), `error`, `raw`,
@@ -16,7 +16,7 @@ use crate::{Failure, read, seconds};
 ///
 /// # Errors
 /// When the value has another shape.
-pub fn reply(kind: &str, value: &Json) -> Result<Reply, Failure> {
+pub fn reply(kind: &str, value: &Json) -> Result<Reply, Error> {
     Ok(match kind {
         "completion" => Reply::Completion(read(value)?),
         "empty" => Reply::Empty { meta: Some(value.clone()).filter(|meta| !meta.is_null()) },
@@ -29,7 +29,7 @@ pub fn reply(kind: &str, value: &Json) -> Result<Reply, Failure> {
         "resource" => Reply::Resource(read(value)?),
         "state_used" => Reply::StateUsed,
         "tool" => Reply::Tool(read(value)?),
-        other => return Err(Failure::misuse(format!("{other:?} is no kind of reply"))),
+        other => return Err(misuse(format!("{other:?} is no kind of reply"))),
     })
 }
 
@@ -38,7 +38,7 @@ pub fn reply(kind: &str, value: &Json) -> Result<Reply, Failure> {
 ///
 /// # Errors
 /// When the value has another shape.
-pub fn result_of(call: &str, value: &Json) -> Result<Reply, Failure> {
+pub fn result_of(call: &str, value: &Json) -> Result<Reply, Error> {
     let kind = match call {
         "complete" => "completion",
         "read" => "resource",
@@ -55,7 +55,7 @@ pub fn text(text: &str, is_error: bool) -> Reply {
     Reply::Tool(if is_error { CallToolResult::error(text) } else { CallToolResult::text(text) })
 }
 
-fn input(value: &Json) -> Result<Reply, Failure> {
+fn input(value: &Json) -> Result<Reply, Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Input {
@@ -69,14 +69,14 @@ fn input(value: &Json) -> Result<Reply, Failure> {
     let Input { requests, state, memo, timeouts } = read(value)?;
     let requests = requests.iter().map(|(key, request)| Ok((key.to_owned(), read(request)?)));
     Ok(Reply::InputRequired(InputRequired {
-        requests: requests.collect::<Result<_, Failure>>()?,
+        requests: requests.collect::<Result<_, Error>>()?,
         state,
         memo,
         timeouts: timeouts.into_iter().map(|(key, time)| (key, seconds(time))).collect(),
     }))
 }
 
-fn list(value: &Json) -> Result<Reply, Failure> {
+fn list(value: &Json) -> Result<Reply, Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Page {

@@ -16,7 +16,7 @@ use pyo3::types::PyDict;
 
 use crate::actions::{Connected, Done, of_client, of_http_client};
 use crate::cell::{Cell, Machine};
-use crate::errors::{core, misuse, raised, told};
+use crate::errors::{core, misuse, told};
 use crate::server::guard;
 use crate::value::{json, json_or};
 
@@ -140,7 +140,7 @@ fn list_named(name: &str) -> PyResult<List> {
 fn options(given: Option<&Bound<'_, PyDict>>) -> PyResult<CallOptions> {
     match given {
         None => Ok(CallOptions::new()),
-        Some(given) => settings::call_options(&json(given)?).map_err(|failure| raised(&failure)),
+        Some(given) => settings::call_options(&json(given)?).map_err(core),
     }
 }
 
@@ -229,14 +229,14 @@ impl ClientMachine {
         now: Any<'_, '_>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u64> {
-        let filter = settings::filter(&json(filter)?).map_err(|failure| raised(&failure))?;
+        let filter = settings::filter(&json(filter)?).map_err(core)?;
         let options = options(given)?;
         self.verb(py, now, |client, now| client.listen(now, &filter, options)).map(CallId::to_u64)
     }
 
     #[pyo3(signature = (level, *, now=None))]
     fn set_level(&self, py: Python<'_>, level: &str, now: Any<'_, '_>) -> PyResult<u64> {
-        let level = definition::level(level).map_err(|failure| raised(&failure))?;
+        let level = definition::level(level).map_err(core)?;
         self.verb(py, now, |client, now| client.set_level(now, level)).map(CallId::to_u64)
     }
 
@@ -271,7 +271,7 @@ impl ClientMachine {
             Some(error) => Json::from_value(&error).unwrap_or(Json::NULL),
             None => json_or(value, Json::NULL)?,
         };
-        let answer = settings::answer(kind, &value).map_err(|failure| raised(&failure))?;
+        let answer = settings::answer(kind, &value).map_err(core)?;
         self.verb(py, now, |client, now| client.supply_input(now, InputId::from_u64(input), &answer))
     }
 
@@ -320,7 +320,7 @@ impl ClientMachine {
 }
 
 fn config(given: &Bound<'_, PyAny>) -> PyResult<core_client::Config> {
-    settings::config(&json(given)?).map_err(|failure| raised(&failure))
+    settings::config(&json(given)?).map_err(core)
 }
 
 fn base(client: Calling, any_thread: bool) -> PyClassInitializer<ClientMachine> {
@@ -382,7 +382,7 @@ impl HttpClient {
         endpoint: &Bound<'_, PyAny>,
         any_thread: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let endpoint = address::endpoint(&json(endpoint)?).map_err(|failure| raised(&failure))?;
+        let endpoint = address::endpoint(&json(endpoint)?).map_err(core)?;
         let client = Http::over_http(self::config(config)?, endpoint).map_err(|error| misuse(&error.to_string()))?;
         Ok(base(Calling::Http(Box::new(client)), any_thread).add_subclass(Self))
     }

@@ -43,7 +43,7 @@ pub(crate) fn core(error: Error) -> PyErr {
 /// A mistake of whoever calls.
 #[cold]
 pub(crate) fn misuse(text: &str) -> PyErr {
-    raised(&Failure::misuse(text))
+    core(mcp_sansio_bindings::misuse(text))
 }
 
 /// What an exception of ours tells a peer; `None` for every other object.

@@ -15,7 +15,7 @@ use pyo3::types::PyTuple;
 use crate::actions::{Listen, Publish, respond};
 use crate::cell::{self, Cell, Machine, time};
 use crate::client::octets;
-use crate::errors::{core, misuse, raised};
+use crate::errors::{core, misuse};
 use crate::invoke::Given;
 use crate::server::{Definition, Exchange, Serving, Session, subscription};
 use crate::value::json_or;
@@ -55,8 +55,7 @@ impl Service {
         owner: Option<Object>,
         any_thread: bool,
     ) -> PyResult<Self> {
-        let mut options =
-            settings::options(&json_or(options, Json::EMPTY_OBJECT)?).map_err(|failure| raised(&failure))?;
+        let mut options = settings::options(&json_or(options, Json::EMPTY_OBJECT)?).map_err(core)?;
         if let Some(welcome) = hosts {
             options = options.hosts(http::Allow::when(move |host| asked(&welcome, |py| tuple(py, (host,)))));
         }

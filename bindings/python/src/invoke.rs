@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::actions::{show, written};
 use crate::cell::{Guard, Home};
-use crate::errors::{exception, misuse, raised};
+use crate::errors::{core, exception, misuse, raised};
 use crate::value::{Lazy, json, native};
 
 /// The right to answer a request, alone.
@@ -314,7 +314,7 @@ impl Invoke {
         key: &str,
         asked: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let asked: ElicitParams = read(&json(asked)?).map_err(|failure| raised(&failure))?;
+        let asked: ElicitParams = read(&json(asked)?).map_err(core)?;
         match self.context()?.elicited(key, &asked) {
             None => Ok(None),
             Some(Ok(answer)) => written(py, Some(&answer)).map(Some),

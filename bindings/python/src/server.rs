@@ -18,7 +18,7 @@ use pyo3::types::PyString;
 
 use crate::actions::{Listen, Publish, of_http, of_server};
 use crate::cell::{Cell, Guard, Machine, seed, span};
-use crate::errors::{core, misuse, raised, told};
+use crate::errors::{core, misuse, told};
 use crate::http::{ListenOutcome, SessionRequest};
 use crate::invoke::{Invoke, Slot};
 use crate::value::{json, json_or};
@@ -72,7 +72,7 @@ impl Reply {
     #[new]
     #[pyo3(signature = (kind, value=None))]
     fn new(kind: &str, value: Any<'_, '_>) -> PyResult<Self> {
-        reply::reply(kind, &json_or(value, Json::NULL)?).map(Self).map_err(|failure| raised(&failure))
+        reply::reply(kind, &json_or(value, Json::NULL)?).map(Self).map_err(core)
     }
 
     /// The result of a tool that is one text.
@@ -93,7 +93,7 @@ fn reply_of(given: &Bound<'_, PyAny>, asked: &str) -> PyResult<CoreReply> {
     if let Some(error) = told(given)? {
         return Ok(CoreReply::Error(error));
     }
-    reply::result_of(asked, &json(given)?).map_err(|failure| raised(&failure))
+    reply::result_of(asked, &json(given)?).map_err(core)
 }
 
 /// What the machines of a server have in common.
@@ -190,7 +190,7 @@ impl ServerMachine {
         now: Any<'_, '_>,
     ) -> PyResult<&'static str> {
         let slot = slot.map(|slot| guard(slot)?.name(&self.cell.home)).transpose()?;
-        let level = definition::level(level).map_err(|failure| raised(&failure))?;
+        let level = definition::level(level).map_err(core)?;
         let message = LogMessage { level, logger, data: json(data)? };
         self.sent(py, now, |serving, now| each!(serving, machine => machine.log(now, slot, &message)))
     }
@@ -351,7 +351,7 @@ impl Definition {
     /// Builds a definition of an object of settings.
     #[staticmethod]
     fn from_settings(settings: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let built = definition::definition(&json(settings)?).map_err(|failure| raised(&failure))?;
+        let built = definition::definition(&json(settings)?).map_err(core)?;
         Ok(Self(Arc::new(built)))
     }
 
