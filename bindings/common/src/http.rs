@@ -46,8 +46,8 @@ pub fn options(settings: &Json) -> Result<Options, Failure> {
     if given.json_answers {
         options = options.json_answers();
     }
-    if let Some(kept) = given.replay {
-        options = replay(&kept)?.map_or(options.clone(), |kept| options.replay(kept));
+    if let Some(kept) = given.replay.as_ref().map(replay).transpose()?.flatten() {
+        options = options.replay(kept);
     }
     if let Some((events, messages)) = given.sse_pair {
         options = options.sse_pair(events, messages);
