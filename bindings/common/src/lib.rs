@@ -16,7 +16,6 @@
 //! Settings have the names of the core's own builders, in lower case with underscores; a name that is none is an
 //! error. Things that the specification shapes (schemas, annotations, icons, results) stay as it shapes them. Nothing
 //! here knows a language or a runtime.
-#![allow(clippy::result_large_err, reason = "settings are read once, and not for each message")]
 
 pub mod client;
 pub mod definition;
