@@ -234,7 +234,8 @@ impl Machine {
         }
     }
 
-    /// Answers an invocation; see [`reply`](crate::reply) for its kinds.
+    /// Answers an invocation. The kinds are numbered from 0: tool, prompt, resource, completion, list, input, error, raw,
+    /// empty, failed, state used.
     ///
     /// # Errors
     /// When the slot is not open; when the value has not the shape of its kind, which leaves the slot open.
