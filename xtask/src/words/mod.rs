@@ -8,8 +8,9 @@
 //! | lines of a function | above 80 | above 90 |
 //!
 //! A front is each folder `io-*` and each folder below `bindings`. The runtime-free front (`io-common`) and the
-//! language-free ones (`bindings/common`, `bindings/told`) hold what the thin ones share, so they have no budget as a whole. The Python
-//! binding has a larger one: every verb and every member of an action is a function of its own there, with its signature.
+//! language-free ones (`bindings/common`, `bindings/told`) hold what the thin ones share, so they have no budget as a
+//! whole. The Python binding has a larger one: every verb and every member of an action is a function of its own there,
+//! with its signature.
 
 mod protocol;
 
