@@ -198,7 +198,11 @@ fn write(out: &mut Vec<u8>, any: &Bound<'_, PyAny>, depth: usize) -> PyResult<()
     } else if let Ok(number) = any.cast::<PyInt>() {
         match number.extract::<i64>() {
             Ok(number) => out.extend_from_slice(number.to_string().as_bytes()),
-            Err(_) => out.extend_from_slice(number.str()?.to_str()?.as_bytes()),
+            // A class of the caller's may write itself in any way, and change the objects that are walked here.
+            Err(_) => {
+                let plain = any.py().get_type::<PyInt>().call_method1("__repr__", (number,))?;
+                out.extend_from_slice(plain.cast::<PyString>()?.to_str()?.as_bytes());
+            }
         }
     } else if let Ok(number) = any.cast::<PyFloat>() {
         if !number.value().is_finite() {

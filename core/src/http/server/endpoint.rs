@@ -185,7 +185,8 @@ impl<S: Clone, L> Endpoint<S, L> {
         wrap: impl FnOnce(SessionKey, Session) -> S,
     ) -> Admitted<S> {
         match &request.kept.session {
-            Single::Absent if matches!(request.kind, RequestKind::Pair) => self.open_pair(now, request, wrap),
+            // Whatever its query says: the stream of another session is not to be had twice.
+            _ if matches!(request.kind, RequestKind::Pair) => self.open_pair(now, request, wrap),
             Single::Absent => self.open(now, request, wrap),
             Single::One(Some(id)) if self.sessions.contains_key(id) => {
                 let id = *id;

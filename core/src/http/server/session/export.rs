@@ -14,6 +14,8 @@ use super::*;
 use crate::error::Misuse;
 
 const FORMAT: u32 = 1;
+/// Whatever is counted goes on from there, and must not come to its end.
+const LAST: u64 = u64::MAX / 2;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,6 +90,11 @@ impl Session {
     fn read(service: &Service, exported: &[u8], seed: Seed) -> Option<Self> {
         let exported: Exported =
             serde_json::from_slice(exported).ok().filter(|read: &Exported| read.format == FORMAT)?;
+        let streams = exported.streams.iter().map(|stream| stream.last);
+        let mut counted = streams.chain([exported.last_exchange, exported.standing.0, exported.delivered]);
+        if counted.any(|number| number > LAST) {
+            return None;
+        }
         let origin = match exported.origin {
             Some(origin) => Some(STANDARD.decode(origin).ok()?.into()),
             None => None,

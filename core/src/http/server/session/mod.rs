@@ -70,6 +70,17 @@ pub(super) enum RequestKind {
     Posted(Message, Seed),
 }
 
+impl RequestKind {
+    /// Whether it takes a stream. Answers and notifications take none: what holds the streams may wait for them.
+    const fn streams(&self) -> bool {
+        match self {
+            Self::Get | Self::Pair => true,
+            Self::Posted(message, _) => matches!(message, Message::Request { .. } | Message::Batch(_)),
+            Self::Delete | Self::Opened => false,
+        }
+    }
+}
+
 /// Who opened a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owner {
@@ -188,7 +199,7 @@ impl Session {
         let exchange = ExchangeId(self.last_exchange);
         let refusal = if self.core.is_closed() {
             Some(streams::session_over())
-        } else if self.exchanges.len() >= self.core.definition().limits().session_streams {
+        } else if kind.streams() && self.exchanges.len() >= self.core.definition().limits().session_streams {
             let bound = self.core.definition().limits().session_streams;
             Some(Response::refused(503, None, &Error::limit(Bound::SessionStreams, bound).to_object()))
         } else {

@@ -107,7 +107,9 @@ impl Session {
         match id.stream {
             STANDING => id.number <= self.standing.last,
             stream => {
-                self.streams.get(stream).is_some_and(|stream| stream.lost <= id.number && id.number <= stream.last)
+                // An answer that has not begun has sent no event, not even its first one.
+                let sent = |stream: &Stream| stream.lost <= id.number && (1..=stream.last).contains(&id.number);
+                self.streams.get(stream).is_some_and(sent)
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The HTTP server, driven by heads and bytes on a virtual clock. No test has a socket.
 
 mod heads;
+mod hostile;
 mod interleavings;
 mod legacy;
 mod modern;
