@@ -12,6 +12,7 @@ use super::core::{Batch, Core, Key, Pending};
 use super::result::{self, Expects, Unfit};
 use super::rounds::{self, Unaskable};
 use super::wire::{Fate, Route, Way};
+use crate::copy::append;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Entry;
 use crate::error::{Error, ErrorObject, Misuse};
@@ -277,7 +278,7 @@ impl Core {
     /// Sends a result that this machine has written already, on one line.
     pub(super) fn send_result(&mut self, id: &RequestId, text: &[u8], way: Way) {
         let mut frame = FrameWriter::result(id, text.len());
-        frame.out().extend_from_slice(text);
+        append(frame.out(), text);
         self.send(frame.finish_whole(), way, Fate::Result);
     }
 
@@ -305,7 +306,7 @@ impl Core {
         let mut out = Vec::with_capacity(answers.iter().map(Bytes::len).sum::<usize>() + 2);
         for (position, answer) in answers.iter().enumerate() {
             out.push(if position == 0 { b'[' } else { b',' });
-            out.extend_from_slice(answer.trim_ascii_end());
+            append(&mut out, answer.trim_ascii_end());
         }
         out.extend_from_slice(b"]\n");
         self.write(out.into(), Route::Answer(origin, Fate::Result));

@@ -23,6 +23,7 @@ use super::exchange::Exchange;
 use super::head::{Kept, Named, Service, Single, too_long};
 use super::response::{Response, modern_status};
 use super::session::{Request, RequestKind};
+use crate::copy::append;
 use crate::error::{Error, ErrorObject};
 use crate::ids::RequestId;
 use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode_owned};
@@ -94,12 +95,12 @@ impl Intake {
             Body::One(first) => {
                 let announced = self.expected.min(ANNOUNCED_ROOM);
                 let mut all = Vec::with_capacity(announced.max(first.len() + bytes.len()));
-                all.extend_from_slice(&first);
-                all.extend_from_slice(&bytes);
+                append(&mut all, &first);
+                append(&mut all, &bytes);
                 Body::Many(all)
             }
             Body::Many(mut all) => {
-                all.extend_from_slice(&bytes);
+                append(&mut all, &bytes);
                 Body::Many(all)
             }
         };
@@ -149,7 +150,7 @@ fn route(service: &Service, now: Now, seed: Seed, kept: Kept, message: Message) 
             modern(service, now, seed, kept, id, method, params)
         }
         (Leads::Modern, message @ Message::Notification { .. }) => match judge_notification(service, &kept, &message) {
-            Ok(()) => Routed::Exchange(Box::new(Exchange::notification(service, now, seed, kept.sender, message))),
+            Ok(()) => Routed::Exchange(Exchange::notification(service, now, seed, kept.sender, message)),
             Err(error) => Routed::Answered(Response::refused(400, None, &error)),
         },
         (Leads::Modern, Message::Batch(_)) => refuse("a message stands alone: batches are of 2025-03-26"),
@@ -217,8 +218,7 @@ pub(super) fn modern(
 ) -> Routed {
     match judge(service, &kept, &method, &params) {
         Ok(version) => {
-            let exchange = Exchange::modern(service, now, seed, kept.sender, (id, version, method, params));
-            Routed::Exchange(Box::new(exchange))
+            Routed::Exchange(Exchange::modern(service, now, seed, kept.sender, (id, version, method, params)))
         }
         Err(error) => {
             let status = modern_status(Fate::Refused(error.code));
@@ -294,7 +294,7 @@ fn stateless(service: &Service, now: Now, seed: Seed, kept: Kept, message: Messa
         Err(response) => return Routed::Answered(*response),
     };
     let version = version.unwrap_or_else(|| assumed(service));
-    Routed::Exchange(Box::new(Exchange::stateless(service, now, seed, kept.sender, version, message)))
+    Routed::Exchange(Exchange::stateless(service, now, seed, kept.sender, version, message))
 }
 
 /// The legacy revision that a header names, if there is one.
