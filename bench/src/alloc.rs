@@ -44,14 +44,6 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Frees one large block, after which the allocator of glibc keeps what is freed up to twice this size, as it does in a
-/// process that has been up for a while. Until then a large frame may cost fresh pages from the system each time: what a
-/// case takes would depend on what the cases before it have left lying above its own blocks.
-pub(crate) fn settle() {
-    const LARGER_THAN_ANY_FRAME: usize = 16 << 20;
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGER_THAN_ANY_FRAME)));
-}
-
 /// What was allocated and not freed since counting began, and the most that it ever was.
 #[derive(Clone, Copy)]
 pub(crate) struct Count {

@@ -81,7 +81,6 @@ fn main() {
     }
     // Before this process keeps itself to one of them.
     let cores = os::cores();
-    alloc::settle();
     let mut tables = vec![in_process(&options)];
     if options.profile.is_none() {
         tables.push(threads(&options));
