@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::report::{self, Goal, Row};
+use crate::report::{self, Goal, Row, Verdict};
 
 /// How much is measured.
 #[derive(Clone, Copy)]
@@ -45,15 +45,14 @@ const DEARER: f64 = 1.3;
 /// What of the rate of that on tokio it must reach.
 const SLOWER: f64 = 0.77;
 
-/// Two lines: the front on async-std, against that on tokio.
-pub(crate) fn beside_tokio(case: &str, name: &str, seen: &[Sample], tokio: &[Sample]) -> [Row; 2] {
+/// The front on async-std, against that on tokio.
+pub(crate) fn beside_tokio(case: &str, name: &str, seen: &[Sample], tokio: &[Sample]) -> Row {
     let case = format!("{case}; × is to mcp-sansio on tokio");
-    let goals = [(Goal::AtMost(DEARER), Figure::Cpu), (Goal::AtLeast(SLOWER), Figure::Rate)];
-    goals.map(|goal| row(&case, name, seen, tokio, Some(goal)))
+    row(&case, name, seen, tokio, &[(Goal::AtMost(DEARER), Figure::Cpu), (Goal::AtLeast(SLOWER), Figure::Rate)])
 }
 
-/// One line: what a server has shown, against the raw one.
-pub(crate) fn row(case: &str, name: &str, seen: &[Sample], raw: &[Sample], goal: Option<(Goal, Figure)>) -> Row {
+/// What a server has shown, against the raw one.
+pub(crate) fn row(case: &str, name: &str, seen: &[Sample], raw: &[Sample], goals: &[(Goal, Figure)]) -> Row {
     let rates = |samples: &[Sample]| samples.iter().map(Sample::rate).collect::<Vec<_>>();
     let costs = |samples: &[Sample]| samples.iter().map(Sample::cpu_micros).collect::<Vec<_>>();
     let (rate, raw_rate) = (rates(seen), rates(raw));
@@ -68,9 +67,9 @@ pub(crate) fn row(case: &str, name: &str, seen: &[Sample], raw: &[Sample], goal:
         format!("{:.2} µs", report::median(&cost)),
         format!("{by_cost:.2}"),
     ];
-    let judged = goal.map(|(goal, figure)| match figure {
-        Figure::Rate => (goal, by_rate),
-        Figure::Cpu => (goal, by_cost),
+    let verdicts = goals.iter().map(|(goal, figure)| match figure {
+        Figure::Rate => Verdict { of: "rate", ..Verdict::new(*goal, by_rate) },
+        Figure::Cpu => Verdict { of: "CPU", ..Verdict::new(*goal, by_cost) },
     });
-    Row::cells(case, name, cells, judged)
+    Row::cells(case, name, cells, verdicts)
 }

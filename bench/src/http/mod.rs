@@ -62,12 +62,10 @@ fn measure_case(effort: Effort, job: Job, title: &str, table: &mut Table) {
     let raw = seen.first().cloned().unwrap_or_default();
     for ((kind, _), seen) in loads.iter().zip(&seen) {
         let goal = goal(job).filter(|_| *kind == Kind::Ours);
-        table.push(row(title, kind.title(), seen, &raw, goal));
+        table.push(row(title, kind.title(), seen, &raw, goal.as_slice()));
     }
     let of = |kind| loads.iter().zip(&seen).find(|((known, _), _)| *known == kind).map(|(_, seen)| seen);
     if let (Some(tokio), Some(other)) = (of(Kind::Ours), of(Kind::AsyncStd)) {
-        for row in beside_tokio(title, Kind::AsyncStd.title(), other, tokio) {
-            table.push(row);
-        }
+        table.push(beside_tokio(title, Kind::AsyncStd.title(), other, tokio));
     }
 }

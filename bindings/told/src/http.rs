@@ -23,8 +23,15 @@ use crate::told::{argument, latin1, read, seed};
 /// # Errors
 /// When they are no settings.
 pub fn service(definition: &Arc<Definition>, settings: &str) -> Result<Arc<Service>> {
-    let options = read::<Settings>(settings)?.options();
-    Ok(Arc::new(Service::new(Arc::clone(definition), options)))
+    Ok(Arc::new(Service::new(Arc::clone(definition), options(settings)?)))
+}
+
+/// The options of a service, for a binding that adds code to them (who is welcome, who owns a session).
+///
+/// # Errors
+/// When they are no settings.
+pub fn options(settings: &str) -> Result<Options> {
+    Ok(read::<Settings>(settings)?.options())
 }
 
 #[derive(Default, Deserialize)]
