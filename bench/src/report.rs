@@ -9,12 +9,14 @@ pub(crate) enum Goal {
     AtLeast(f64),
     /// In microseconds.
     Within(f64),
+    /// In memory.
+    Bytes(f64),
 }
 
 impl Goal {
     fn is_met(self, ratio: f64) -> bool {
         match self {
-            Self::AtMost(most) | Self::Within(most) => ratio <= most,
+            Self::AtMost(most) | Self::Within(most) | Self::Bytes(most) => ratio <= most,
             Self::AtLeast(least) => ratio >= least,
         }
     }
@@ -43,6 +45,7 @@ impl Verdict {
             Goal::AtMost(most) => format!("≤ {most}"),
             Goal::AtLeast(least) => format!("≥ {least}"),
             Goal::Within(micros) => format!("≤ {micros} µs"),
+            Goal::Bytes(most) => format!("≤ {most}"),
         };
         let verdict = if self.is_met() { "met" } else { "MISSED" };
         format!("{} {goal} {verdict}", self.of).trim_start().to_owned()

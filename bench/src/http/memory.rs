@@ -19,7 +19,7 @@ pub(crate) fn measure(only: &str, table: &mut Table) {
 }
 
 fn push(kind: Kind, table: &mut Table, case: &str, bytes: usize, goal: usize) {
-    let judged = Some(Verdict::new(Goal::AtMost(1.0), bytes as f64 / goal as f64)).filter(|_| kind == Kind::Ours);
+    let judged = Some(Verdict::new(Goal::Bytes(goal as f64), bytes as f64)).filter(|_| kind == Kind::Ours);
     table.push(Row::cells(case, kind.title(), vec![bytes.to_string()], judged));
 }
 
