@@ -134,6 +134,18 @@ async fn a_body_a_little_too_long_is_answered_with_413() {
 }
 
 #[tokio::test]
+async fn a_body_whose_framing_is_wrong_is_answered_with_400() {
+    let running = start(&server()).await;
+    let mut wire = running.open().await;
+    wire.write("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n").await;
+    wire.write("accept: application/json, text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n").await;
+    wire.write("not a length\r\n").await;
+    assert_eq!(wire.answer().await.head.status, 400);
+    assert!(wire.ends().await);
+    is_served(&running).await;
+}
+
+#[tokio::test]
 async fn a_flood_of_headers_is_refused() {
     let running = small().await;
     let many: String = (0..50).map(|number| format!("x-{number}: 1\r\n")).collect();

@@ -107,10 +107,16 @@ impl Intake {
         Ok(())
     }
 
-    /// The body has broken off, or takes longer than the transport waits: the answer, where one can still be given.
+    /// The body takes longer than the transport waits: the answer.
     #[must_use]
     pub fn give_up(self) -> Response {
         Response::refused_head(408, "the body did not come in time")
+    }
+
+    /// The body has broken off, for its framing is wrong or its sender has gone: the answer, where one can still be given.
+    #[must_use]
+    pub fn break_off(self) -> Response {
+        Response::refused_head(400, "the body broke off")
     }
 
     /// The body is complete: who serves it? Every call needs a seed of its own.
