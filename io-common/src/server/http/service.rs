@@ -202,8 +202,8 @@ async fn read<B: Body>(endpoint: &Endpoint, mut intake: Intake, body: B) -> Resu
                     intake.push(data.copy_to_bytes(data.remaining()))?;
                 }
             }
-            // It broke off, or takes too long.
-            Some(Some(Err(_))) | None => return Err(Box::new(intake.give_up())),
+            Some(Some(Err(_))) => return Err(Box::new(intake.broken())),
+            None => return Err(Box::new(intake.give_up())),
         }
     }
 }
