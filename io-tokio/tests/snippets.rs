@@ -1,7 +1,7 @@
 //! The snippets of the README compile: each of its `rust,ignore` blocks stands here, line by line, in code that is built
 //! and, where it needs no network, runs.
 #![cfg(feature = "http")]
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::error::Error;
 
