@@ -8,7 +8,8 @@
 //! | | a revision that is not legacy | a modern exchange, which refuses it |
 //! | | anything else | the endpoint: `initialize` opens a session |
 //! | a notification | names a session, or a legacy revision | that session |
-//! | | anything else | taken: 202 |
+//! | | a modern revision that is offered | taken: 202 |
+//! | | anything else | 400 |
 //! | a response, a batch | names a session | that session |
 //! | | anything else | 400 |
 //!
@@ -107,15 +108,15 @@ impl Intake {
         Ok(())
     }
 
-    /// The body takes longer than the transport waits: the answer.
+    /// The body takes longer than the transport waits: the answer, where one can still be given.
     #[must_use]
     pub fn give_up(self) -> Response {
         Response::refused_head(408, "the body did not come in time")
     }
 
-    /// The body has broken off, for its framing is wrong or its sender has gone: the answer, where one can still be given.
+    /// The body has broken off, or its framing is wrong: the answer, where one can still be given.
     #[must_use]
-    pub fn break_off(self) -> Response {
+    pub fn broken(self) -> Response {
         Response::refused_head(400, "the body broke off")
     }
 

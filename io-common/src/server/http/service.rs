@@ -154,7 +154,7 @@ async fn answer<B: Body>(
                 Ok(seed) => intake.finish(&front.service, *read_at.insert(endpoint.runtime.now()), seed),
                 Err(_) => Routed::Answered(Response::gone()),
             },
-            Err(Unread::Broken) => Routed::Answered(intake.break_off()),
+            Err(Unread::Broken) => Routed::Answered(intake.broken()),
             Err(Unread::TooLong(response)) => Routed::Answered(*response),
             Err(Unread::TooSlow) => Routed::Answered(intake.give_up()),
         },
