@@ -2,12 +2,12 @@
 //
 //   node bench.mjs [--json] [--quick]
 //
-// `call` is one tools/call with a handler that reads its arguments and builds its result; `boundary` is the same traffic
-// through the native part with a result that is written beforehand and arguments that nobody reads; `floor` parses the
-// request and writes the answer with JSON alone. All take the same frames, which are made beforehand. The subjects take
-// turns; the least of many repetitions counts, each long enough to pay for its garbage.
+// `call` is one tools/call with a handler that reads its arguments and makes a result of one text, or of structured
+// content too; `boundary` is the same traffic through the native part with a text that is there and arguments that nobody
+// reads; `floor` parses the request and writes the answer with JSON alone. All take the same frames, which are made
+// beforehand. The subjects take turns; the least of many repetitions counts, each long enough to pay for its garbage.
 
-import { Definition, RawJson, Server } from 'mcp-sansio';
+import { Definition, Server } from 'mcp-sansio';
 
 const quick = process.argv.includes('--quick');
 const REPETITIONS = quick ? 3 : 25;
@@ -49,7 +49,11 @@ function drive(server, input, answer) {
 }
 
 const sum = ({ arguments: { a, b } }) => ({ tool: { content: [{ type: 'text', text: String(a + b) }] } });
-const READY = { tool: new RawJson('{"content":[{"type":"text","text":"3"}]}') };
+/** A result that is more than one text, and so has to be written as JSON and read again. */
+const rich = ({ arguments: { a, b } }) => ({
+  tool: { content: [{ type: 'text', text: String(a + b) }], structuredContent: { sum: a + b } },
+});
+const READY = { text: '3' };
 
 function answered(frame) {
   const { id, params } = JSON.parse(frame);
@@ -72,11 +76,13 @@ const cases = {
     boundary: subject(modern, new Server(definition), () => READY),
     call: subject(modern, new Server(definition), sum),
     'call, of bytes': subject(bytes, new Server(definition), sum),
+    'call, structured': subject(modern, new Server(definition), rich),
   },
   legacy: {
     floor: [legacy, answered],
     boundary: subject(legacy, opened(), () => READY),
     call: subject(legacy, opened(), sum),
+    'call, structured': subject(legacy, opened(), rich),
   },
 };
 
@@ -105,7 +111,7 @@ if (process.argv.includes('--json')) {
     for (const [subject, costs] of subjects) {
       costs.sort((one, other) => one - other);
       const [best, median, worst] = [costs[0], costs[costs.length >> 1], costs.at(-1)].map((micros) => micros.toFixed(2));
-      console.log(`${`${name}, ${subject}`.padEnd(24)} ${best} µs a call (median ${median}, worst ${worst})`);
+      console.log(`${`${name}, ${subject}`.padEnd(26)} ${best} µs a call (median ${median}, worst ${worst})`);
     }
   }
 }

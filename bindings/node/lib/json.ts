@@ -60,7 +60,7 @@ const INTEGER = /^-?[0-9]{16,}$/;
 
 /** Parses JSON text. Integers beyond 2^53 become `BigInt`; fractions are `number`, as ever. */
 export function parseJson(text: string): JsonValue {
-  return (LONG.test(text) ? parseExact(text) : JSON.parse(text)) as JsonValue;
+  return (text.length >= 16 && LONG.test(text) ? parseExact(text) : JSON.parse(text)) as JsonValue;
 }
 
 function parseExact(text: string): unknown {

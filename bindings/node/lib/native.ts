@@ -168,6 +168,26 @@ let text = '';
 let at = 0;
 let from = 0;
 
+const clock = performance;
+let wall = 0;
+let wallAt = -Infinity;
+
+/** Writes the time down for a verb, and gives the monotonic one. @internal */
+export function times(now: Now | undefined): number {
+  if (now !== undefined) {
+    numbers[2] = unix(now);
+    return (numbers[1] = mono(now));
+  }
+  const at = clock.now();
+  // The wall clock tells milliseconds, and need not be read more often.
+  if (at - wallAt >= 1) {
+    wall = Date.now();
+    wallAt = at;
+  }
+  numbers[2] = wall;
+  return (numbers[1] = at);
+}
+
 /** Begins to read an action, and gives its kind. @internal */
 export function begin(packed: string): number {
   text = packed;

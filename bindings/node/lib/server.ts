@@ -37,6 +37,7 @@ import {
   numbers,
   seedOf,
   timeoutOf,
+  times,
   unix,
   verbs,
   type NativeDefinition,
@@ -48,6 +49,10 @@ import {
 /** What the application answers: an object with one member, which says of which kind. */
 export type Reply =
   | { readonly tool: CallToolResult | RawJson }
+  /** The result of a tool that is one text: what most tools say, and the fastest way to say it. */
+  | { readonly text: string }
+  /** The same of a tool that has failed: for the model to read. */
+  | { readonly errorText: string }
   | { readonly prompt: GetPromptResult | RawJson }
   | { readonly resource: ReadResourceResult | RawJson }
   | { readonly completion: Completion | RawJson }
@@ -116,12 +121,25 @@ export type ServerAction =
   | DiagnosticAction
   | ClosedAction;
 
-/** The kinds of replies, by their numbers. */
-const REPLIES = new Map(
-  ['tool', 'prompt', 'resource', 'completion', 'list', 'input', 'error', 'raw', 'empty', 'failed', 'stateUsed'].map(
-    (kind, number) => [kind, number] as const,
-  ),
-);
+/** The numbers of the kinds of replies, in the native part. */
+const REPLIES = new Map([
+  ['tool', 0],
+  ['prompt', 1],
+  ['resource', 2],
+  ['completion', 3],
+  ['list', 4],
+  ['input', 5],
+  ['error', 6],
+  ['raw', 7],
+  ['empty', 8],
+  ['failed', 9],
+  ['stateUsed', 10],
+  ['text', 11],
+  ['errorText', 12],
+]);
+
+const REPLY_TOOL = 0;
+const REPLY_TEXT = 11;
 
 /** The one member of a reply. */
 function kindOf(reply: Reply): string {
@@ -134,11 +152,31 @@ function kindOf(reply: Reply): string {
   return found;
 }
 
+/** The text of a result that is one text and nothing else, as most are: it need not be written as JSON, and read again. */
+function textOf(result: unknown): string | undefined {
+  if (!isPlain(result, 'content', 'content') || !Array.isArray(result['content'])) return undefined;
+  const blocks = result['content'] as unknown[] & { toJSON?: unknown };
+  const block = blocks.length === 1 && blocks.toJSON === undefined ? blocks[0] : undefined;
+  if (!isPlain(block, 'type', 'text') || block['type'] !== 'text') return undefined;
+  return typeof block['text'] === 'string' ? block['text'] : undefined;
+}
+
+/** Whether JSON would write an object as it is, and it has no other members than these. */
+function isPlain(value: unknown, one: string, other: string): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const name in value) if (name !== one && name !== other) return false;
+  return (value as { toJSON?: unknown }).toJSON === undefined;
+}
+
 function replyText(kind: string, value: unknown): string | null {
   switch (kind) {
     case 'failed':
     case 'stateUsed':
       return null;
+    case 'text':
+    case 'errorText':
+      if (typeof value !== 'string') throw misuse(`a reply of the kind ${kind} is a string`);
+      return value;
     case 'list': {
       const { items, nextCursor } = value as ListPage;
       return stringifyJson({ items, next_cursor: nextCursor });
@@ -218,9 +256,12 @@ export abstract class ServerMachine<A extends { readonly kind: string }> {
   reply(slot: ReplySlot, reply: Reply, now?: Now): void {
     this.#own(slot);
     const kind = kindOf(reply);
-    const number = REPLIES.get(kind);
+    let number = REPLIES.get(kind);
     if (number === undefined) throw misuse(`there is no reply of the kind ${JSON.stringify(kind)}`);
-    const text = replyText(kind, (reply as Record<string, unknown>)[kind]);
+    const value = (reply as Record<string, unknown>)[kind];
+    const plain = number === REPLY_TOOL ? textOf(value) : undefined;
+    if (plain !== undefined) number = REPLY_TEXT;
+    const text = plain ?? replyText(kind, value);
     const fresh = slot === this.#fresh;
     if (fresh) this.#fresh = undefined;
     this.settle(now);
@@ -317,10 +358,8 @@ export abstract class ServerMachine<A extends { readonly kind: string }> {
 
   /** Writes down for the verbs which machine is meant, when, and whether they shall poll. @internal */
   protected begin(now: Now | undefined): void {
-    const at = mono(now);
+    const at = times(now);
     numbers[0] = this.#place;
-    numbers[1] = at;
-    numbers[2] = unix(now);
     if (this.#next === undefined) {
       this.#nextAt = at;
       numbers[3] = 1;

@@ -69,6 +69,44 @@ test('a reply has one kind, and a wrong one is named', () => {
   assert.equal(server.poll().kind, 'write');
 });
 
+test('a result that is one text is written as any other', () => {
+  const answer = (reply) => {
+    const [server, { slot }] = invoked();
+    server.reply(slot, reply);
+    const { kind, text } = server.poll();
+    assert.equal(kind, 'write');
+    return text;
+  };
+  const block = { type: 'text', text: 'a "text"\nof é' };
+  const plain = { content: [block] };
+  class Result {
+    content = [block];
+    toJSON() {
+      return { content: [{ type: 'text', text: 'its own' }] };
+    }
+  }
+  const results = [
+    plain,
+    { content: [] },
+    { content: [block, block] },
+    { content: [block], isError: false },
+    { content: [block], isError: true },
+    { content: [{ ...block, annotations: { priority: 1 } }] },
+    { content: [Object.assign(Object.create({ other: 1 }), block)] },
+    { content: Object.assign([block], { toJSON: () => [{ type: 'text', text: 'the list’s' }] }) },
+    Object.defineProperty({ content: [block] }, 'toJSON', { value: () => ({ content: [] }) }),
+    new Result(),
+    { ...plain, resultType: 'complete' },
+  ];
+  for (const result of results) {
+    assert.equal(answer({ tool: result }), answer({ tool: new RawJson(JSON.stringify(result)) }), JSON.stringify(result));
+  }
+  assert.equal(answer({ text: block.text }), answer({ tool: plain }));
+  assert.equal(answer({ errorText: block.text }), answer({ tool: { ...plain, isError: true } }));
+  const [server, { slot }] = invoked();
+  for (const text of [5, null, undefined, {}]) assert.throws(() => server.reply(slot, { text }), isMisuse(/is a string/));
+});
+
 test('what JSON cannot say is misuse, with its cause', () => {
   const [server, { slot }] = invoked();
   const content = [];

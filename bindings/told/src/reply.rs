@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcp_sansio::error::ErrorObject;
 use mcp_sansio::ids::{ProgressToken, RequestId};
 use mcp_sansio::json::Json;
-use mcp_sansio::model::{ClientCapabilities, Extra, Implementation};
+use mcp_sansio::model::{CallToolResult, ClientCapabilities, Extra, Implementation};
 use mcp_sansio::server::{Context, InputRequired, ListPage, Reply};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,8 @@ pub(crate) fn reply(kind: u32, value: Option<String>) -> Result<Reply> {
         8 => Reply::Empty { meta: Some(json(text)?).filter(|meta| !meta.is_null()) },
         9 => Reply::Failed,
         10 => Reply::StateUsed,
+        11 => Reply::Tool(CallToolResult::text(text)),
+        12 => Reply::Tool(CallToolResult::error(text)),
         _ => return Err(argument("no kind of reply")),
     })
 }
