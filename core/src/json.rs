@@ -77,7 +77,7 @@ impl Json {
     /// # Errors
     /// When the value has another shape than `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        serde_json::from_str(self.get())
     }
 
     /// Decodes the value, borrowing strings from it.
@@ -85,7 +85,7 @@ impl Json {
     /// # Errors
     /// When the value has another shape than `T`.
     pub fn parse_borrowed<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        serde_json::from_str(self.get())
     }
 
     /// Whether the value is `null`.
@@ -144,7 +144,7 @@ impl From<Box<RawValue>> for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        let raw: &RawValue = serde_json::from_str(self.get()).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }
