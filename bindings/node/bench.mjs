@@ -6,6 +6,13 @@
 // content too; `boundary` is the same traffic through the native part with a text that is there and arguments that nobody
 // reads; `floor` parses the request and writes the answer with JSON alone. All take the same frames, which are made
 // beforehand. The subjects take turns; the least of many repetitions counts, each long enough to pay for its garbage.
+//
+// Where `MCP_NODE_MODULES` names the folder of the packages of package-lock.json, the official server is measured too: on its
+// transport in memory, with the same frames parsed and its answers written.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 
 import { Definition, Server } from 'mcp-sansio';
 
@@ -19,12 +26,9 @@ const META =
 const INITIALIZE =
   '{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n';
 
-const definition = Definition.builder('bench', '1.0.0')
-  .tool({
-    name: 'add',
-    inputSchema: { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'integer' } }, required: ['a'] },
-  })
-  .build();
+const INTEGER = { type: 'integer' };
+const ADD = { name: 'add', inputSchema: { type: 'object', properties: { a: INTEGER, b: INTEGER }, required: ['a'] } };
+const definition = Definition.builder('bench', '1.0.0').tool(ADD).build();
 
 /** A string that is flat, as one is that was read: not the rope that a template makes. */
 const flat = (text) => Buffer.from(text).toString('latin1');
@@ -68,6 +72,26 @@ function opened() {
   return server;
 }
 
+/** The official server, after its handshake. */
+async function official(modules) {
+  const { InMemoryTransport, Server } = createRequire(join(modules, 'here'))('@modelcontextprotocol/server');
+  const server = new Server({ name: 'bench', version: '1.0.0' }, { capabilities: { tools: {} } });
+  server.setRequestHandler('tools/list', () => ({ tools: [ADD] }));
+  server.setRequestHandler('tools/call', ({ params: { arguments: { a, b } } }) => ({ content: [{ type: 'text', text: String(a + b) }] }));
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  await server.connect(far);
+  await near.start();
+  const ask = (frame) =>
+    new Promise((done) => {
+      near.onmessage = (answer) => done(`${JSON.stringify(answer)}\n`.length);
+      near.send(JSON.parse(frame));
+    });
+  const [initialize, initialized] = INITIALIZE.split('\n');
+  await ask(initialize);
+  await near.send(JSON.parse(initialized));
+  return ask;
+}
+
 const subject = (frames, server, answer) => [frames, (frame) => drive(server, frame, answer)];
 /** By case; the first is its floor. */
 const cases = {
@@ -86,23 +110,34 @@ const cases = {
   },
 };
 
-function run([frames, call], calls) {
+const modules = process.env.MCP_NODE_MODULES;
+if (modules !== undefined) {
+  const { version } = JSON.parse(readFileSync(join(modules, '@modelcontextprotocol/server/package.json'), 'utf8'));
+  cases.legacy[`TypeScript SDK ${version}, in memory`] = [legacy, await official(modules)];
+}
+
+async function run([frames, call], calls) {
   let length = 0;
-  for (let at = 0; at < calls; at++) length += call(frames[at % POOL]);
+  for (let at = 0; at < calls; at++) {
+    const answer = call(frames[at % POOL]);
+    length += typeof answer === 'number' ? answer : await answer;
+  }
   if (length < calls) throw new Error('not every call was answered');
 }
 
-function cost(subject) {
+async function cost(subject) {
   const before = process.cpuUsage();
-  run(subject, CALLS);
+  await run(subject, CALLS);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / CALLS;
 }
 
 const seen = Object.entries(cases).map(([name, subjects]) => [name, Object.entries(subjects).map(([name, one]) => [name, [], one])]);
 const all = seen.flatMap(([, subjects]) => subjects);
-for (const [, , one] of all) run(one, 2 * CALLS);
-for (let repetition = 0; repetition < REPETITIONS; repetition++) for (const [, costs, one] of all) costs.push(cost(one));
+for (const [, , one] of all) await run(one, 2 * CALLS);
+for (let repetition = 0; repetition < REPETITIONS; repetition++) {
+  for (const [, costs, one] of all) costs.push(await cost(one));
+}
 
 if (process.argv.includes('--json')) {
   console.log(JSON.stringify(seen.map(([name, subjects]) => [name, subjects.map(([subject, costs]) => [subject, costs])])));
@@ -111,7 +146,7 @@ if (process.argv.includes('--json')) {
     for (const [subject, costs] of subjects) {
       costs.sort((one, other) => one - other);
       const [best, median, worst] = [costs[0], costs[costs.length >> 1], costs.at(-1)].map((micros) => micros.toFixed(2));
-      console.log(`${`${name}, ${subject}`.padEnd(26)} ${best} µs a call (median ${median}, worst ${worst})`);
+      console.log(`${`${name}, ${subject}`.padEnd(40)} ${best} µs a call (median ${median}, worst ${worst})`);
     }
   }
 }

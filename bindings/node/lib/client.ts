@@ -585,7 +585,7 @@ export class Client extends ClientMachine<ClientAction> {
     return kind === 0 ? new WriteAction() : this.event(kind);
   }
 
-  /** Bytes arrived, cut anywhere. */
+  /** Bytes arrived, cut anywhere. Text is taken as {@link Server.handle} takes it: whole code points. */
   handle(input: Uint8Array | string, now?: Now): void {
     guarded(() =>
       typeof input === 'string'

@@ -1,7 +1,9 @@
 // What the vectors do not say: errors, slots that are lost, numbers, misuse.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { setImmediate as turn } from 'node:timers/promises';
 
 import {
@@ -297,6 +299,26 @@ test('a slot that is collected abandons its request at the next verb', async () 
   assert.equal(server.poll(), undefined);
   server.handleTimeout();
   assert.match(server.poll().text, /"id":1,.*(isError|error)/);
+});
+
+test('machines of workers end with them', async () => {
+  const code = `
+    const { Definition, Server } = require('mcp-sansio');
+    const servers = Array.from({ length: 10 }, () => new Server(Definition.builder('s', '1').tool({ name: 'any' }).build()));
+    for (const server of servers) server.handle(${JSON.stringify(call(1))});
+    require('node:worker_threads').parentPort.postMessage(servers.map((server) => server.poll().name).join());
+    if (process.argv[2] === 'stay') setInterval(() => servers, 1000);
+  `;
+  const [here] = invoked();
+  for (const argv of [[], [], ['stay']]) {
+    const worker = new Worker(code, { eval: true, argv });
+    const [names] = await once(worker, 'message');
+    assert.equal(names, Array(10).fill('any').join());
+    if (argv.length === 0) assert.deepEqual(await once(worker, 'exit'), [0]);
+    else await worker.terminate();
+  }
+  here.handle(call(2), 0);
+  assert.equal(here.poll().kind, 'invoke');
 });
 
 test('seeds and clocks may be given: the same inputs give the same actions', () => {

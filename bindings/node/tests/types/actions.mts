@@ -1,6 +1,6 @@
 // What the types promise, to the letter: an action is told apart by its kind, and nothing is left over.
 
-import { Client, Definition, HttpClient, Server, type ClientAction, type HttpClientAction, type ServerAction } from 'mcp-sansio';
+import { Client, Definition, HttpClient, HttpService, Server, type ClientAction, type HttpClientAction, type ServerAction } from 'mcp-sansio';
 
 function never(value: never): never {
   throw new Error(String(value));
@@ -69,6 +69,16 @@ export function kinds(action: ClientAction | HttpClientAction): string {
 const definition: Definition = Definition.builder('a', '1').tool({ name: 't' }).build();
 // @ts-expect-error: a definition is built, not written
 new Server({});
+new Server(definition).reply(null as never, { text: 'a text' });
+// @ts-expect-error: a text is a string
+new Server(definition).reply(null as never, { errorText: 5 });
+export const service = new HttpService(definition, {
+  hosts: (host) => host.endsWith('.example'),
+  origins: ['https://here.example'],
+  owner: ({ openedBy, principal }) => openedBy === (principal satisfies string | undefined),
+});
+// @ts-expect-error: a function says whether
+new HttpService(definition, { hosts: (host) => host });
 // @ts-expect-error: a reply has one of the kinds
 new Server(definition).reply(null as never, { tol: {} });
 // @ts-expect-error: an action cannot be changed
