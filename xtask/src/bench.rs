@@ -35,3 +35,18 @@ fn wants(given: &[String], binding: &str) -> bool {
     let only = given.iter().position(|word| word == "--only").and_then(|at| given.get(at + 1));
     only.is_none_or(|only| format!("{binding}: tools/call").contains(only.as_str()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binding_is_built_if_it_may_be_measured() {
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert!(wants(&words("--quick"), "node"));
+        assert!(wants(&words("--only tools/call"), "python"));
+        assert!(wants(&words("--quick --only node:"), "node"));
+        assert!(!wants(&words("--only node:"), "python"));
+        assert!(!wants(&words("--only stdio"), "node"));
+    }
+}

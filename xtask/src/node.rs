@@ -15,13 +15,14 @@ use crate::report::Tally;
 use crate::workspace::Workspace;
 
 pub(crate) const HELP: &str = "
-cargo xtask node [--build]
+cargo xtask node [--build | --pack FOLDER]
 
 Builds the package of bindings/node, installs its tarball into an empty folder away from the tree, and there runs its
 tests, its examples with the SDKs of others, the transcripts of tests/vectors, and checks its types.
 What that needs is installed below .cache in the root of the tree.
 
-  --build  stop when the package is built, in bindings/node/dist
+  --build        stop when the package is built, in bindings/node/dist
+  --pack FOLDER  stop when its tarball is in a folder
 ";
 
 /// There is a binding where this is.
@@ -31,8 +32,13 @@ pub(crate) const MODULES: &str = "MCP_NODE_MODULES";
 
 pub(crate) fn run(workspace: &Workspace, mut args: Args) -> Result<(), Error> {
     let build_only = args.switch("--build");
+    let folder = args.value("--pack")?;
     args.finish()?;
-    if build_only { build(workspace) } else { check(workspace, &mut Tally::default()) }
+    match folder {
+        Some(folder) => script(workspace)?.args(["--pack", &folder]).go(),
+        None if build_only => build(workspace),
+        None => check(workspace, &mut Tally::default()),
+    }
 }
 
 /// The step of `cargo xtask test`. The binding's own script does it.
@@ -49,7 +55,11 @@ pub(crate) fn check(workspace: &Workspace, tally: &mut Tally) -> Result<(), Erro
 
 /// Builds the package where it stands.
 pub(crate) fn build(workspace: &Workspace) -> Result<(), Error> {
-    Run::new(workspace, "node").args(["bindings/node/build.mjs"]).env(MODULES, modules(workspace)?).go()
+    script(workspace)?.go()
+}
+
+fn script(workspace: &Workspace) -> Result<Run, Error> {
+    Ok(Run::new(workspace, "node").args(["bindings/node/build.mjs"]).env(MODULES, modules(workspace)?))
 }
 
 /// Plays the transcripts with the package as it is in the tree.
