@@ -12,21 +12,21 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
 
-use mcp_sansio::ids::{ReplySlot, SlotId};
+use mcp_sansio::error::Error;
+use mcp_sansio::ids::SlotId;
 use mcp_sansio::machine::{Mono, Now, TimerKind, Unix};
-use mcp_sansio::rng::Seed;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyFloat, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyTuple};
 
-use crate::errors::{broken, misuse};
+use crate::errors::{Half, broken, misuse, raised};
 
-/// A machine whose requests can be abandoned.
-pub(crate) trait Machine: Send {
-    fn abandon(&mut self, now: Now, slot: ReplySlot);
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)>;
+pub(crate) type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+/// What is in a cell: it has deadlines, and requests that can be lost.
+pub(crate) trait Inside: Send {
+    fn abandon(&mut self, now: Now, slot: SlotId);
+    fn poll_timeout(&mut self) -> Option<(Mono, TimerKind)>;
 }
 
 /// Where the slots of a machine belong.
@@ -42,46 +42,44 @@ pub(crate) struct Cell<M> {
     pub(crate) home: Arc<Home>,
 }
 
-impl<M: Machine> Cell<M> {
+thread_local! {
+    static HERE: ThreadId = thread::current().id();
+}
+
+impl<M: Inside> Cell<M> {
     /// Keeps a machine for this thread, or for whichever calls.
     pub(crate) fn new(machine: M, any_thread: bool) -> Self {
-        let owner = (!any_thread).then(|| thread::current().id());
-        let home = Arc::new(Home { owner, ..Home::default() });
-        Self { inner: Mutex::new((machine, Now::default())), home }
-    }
-
-    /// Whether any thread may call.
-    pub(crate) fn any_thread(&self) -> bool {
-        self.home.owner.is_none()
+        let owner = (!any_thread).then(|| HERE.with(|here| *here));
+        Self { inner: Mutex::new((machine, Now::default())), home: Arc::new(Home { owner, ..Home::default() }) }
     }
 
     /// Runs a verb that has a time.
+    #[inline]
     pub(crate) fn at<R>(
         &self,
         py: Python<'_>,
-        now: Option<&Bound<'_, PyAny>>,
-        verb: impl FnOnce(&mut M, Now) -> R,
+        now: Any<'_, '_>,
+        verb: impl FnOnce(&mut M, Now) -> Result<R, Error>,
     ) -> PyResult<R> {
         let now = time(py, now)?;
         let mut inner = self.enter(Some(now))?;
-        Ok(verb(&mut inner.0, now))
+        verb(&mut inner.0, now).map_err(|error| {
+            drop(inner);
+            raised(error)
+        })
     }
 
-    /// Runs a verb that has none.
-    pub(crate) fn with<R>(&self, verb: impl FnOnce(&mut M) -> R) -> PyResult<R> {
-        let mut inner = self.enter(None)?;
-        Ok(verb(&mut inner.0))
-    }
-
-    /// Runs a verb at the time of the last one.
-    pub(crate) fn last<R>(&self, verb: impl FnOnce(&mut M, Now) -> R) -> PyResult<R> {
+    /// Runs a verb that has none, at the time of the last one.
+    #[inline]
+    pub(crate) fn with<R>(&self, verb: impl FnOnce(&mut M, Now) -> R) -> PyResult<R> {
         let mut inner = self.enter(None)?;
         let (machine, now) = &mut *inner;
         Ok(verb(machine, *now))
     }
 
+    #[inline]
     fn enter(&self, now: Option<Now>) -> PyResult<MutexGuard<'_, (M, Now)>> {
-        if self.home.owner.is_some_and(|owner| owner != thread::current().id()) {
+        if self.home.owner.is_some_and(|owner| HERE.with(|here| *here != owner)) {
             return Err(misuse("the machine is another thread's: make it with any_thread=True to share it"));
         }
         let mut inner = match self.inner.try_lock() {
@@ -92,24 +90,25 @@ impl<M: Machine> Cell<M> {
             Err(TryLockError::Poisoned(_)) => return Err(broken()),
         };
         inner.1 = now.unwrap_or(inner.1);
-        if self.home.any_lost.swap(false, Ordering::AcqRel) {
+        if self.home.any_lost.load(Ordering::Acquire) {
+            self.home.any_lost.store(false, Ordering::Release);
             let lost = std::mem::take(&mut *self.home.lost.lock().unwrap_or_else(PoisonError::into_inner));
             let (machine, now) = &mut *inner;
-            lost.into_iter().for_each(|slot| machine.abandon(*now, ReplySlot::from_id(slot)));
+            lost.into_iter().for_each(|slot| machine.abandon(*now, slot));
         }
         Ok(inner)
     }
 
     /// The deadline: nanoseconds and a name.
     pub(crate) fn deadline(&self) -> PyResult<Option<(u64, &'static str)>> {
-        let due = self.with(|machine| machine.poll_timeout())?;
+        let due = self.with(|machine, _| machine.poll_timeout())?;
         Ok(due.map(|(at, kind)| (at.as_nanos(), kind.name())))
     }
 
     /// How long until the deadline, in seconds.
-    pub(crate) fn delay(&self, py: Python<'_>, now: Option<&Bound<'_, PyAny>>) -> PyResult<Option<f64>> {
+    pub(crate) fn delay(&self, py: Python<'_>, now: Any<'_, '_>) -> PyResult<Option<f64>> {
         let now = time(py, now)?.mono;
-        let due = self.with(|machine| machine.poll_timeout())?;
+        let due = self.with(|machine, _| machine.poll_timeout())?;
         Ok(due.map(|(at, _)| now.until(at).as_secs_f64()))
     }
 }
@@ -117,20 +116,16 @@ impl<M: Machine> Cell<M> {
 /// The right to answer, which ends the request when it is lost.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    id: SlotId,
+    pub(crate) id: SlotId,
     home: Arc<Home>,
     used: AtomicBool,
-    /// What is asked, by name: a plain result is read as the result of that.
-    pub(crate) asked: &'static str,
+    /// The kind of reply that is wanted of a plain result.
+    pub(crate) wanted: u32,
 }
 
 impl Guard {
-    pub(crate) fn new(slot: ReplySlot, home: &Arc<Home>, asked: &'static str) -> Arc<Self> {
-        Arc::new(Self { id: slot.id(), home: Arc::clone(home), used: AtomicBool::new(false), asked })
-    }
-
-    pub(crate) fn id(&self) -> u64 {
-        self.id.to_u64()
+    pub(crate) fn new(id: SlotId, home: &Arc<Home>, wanted: u32) -> Arc<Self> {
+        Arc::new(Self { id, home: Arc::clone(home), used: AtomicBool::new(false), wanted })
     }
 
     /// The name of the slot, for verbs of its machine that do not end the request.
@@ -138,13 +133,12 @@ impl Guard {
         if Arc::ptr_eq(&self.home, home) { Ok(self.id) } else { Err(misuse("the slot is another machine's")) }
     }
 
-    /// The slot itself, once.
-    pub(crate) fn take(&self, home: &Arc<Home>) -> PyResult<ReplySlot> {
-        let id = self.name(home)?;
-        if self.used.swap(true, Ordering::AcqRel) {
-            return Err(misuse("the slot was answered or abandoned before"));
+    /// Whether the right was unused; it is used from now on.
+    pub(crate) fn take(&self) -> Result<SlotId, Error> {
+        match self.used.swap(true, Ordering::AcqRel) {
+            true => Err(mcp_sansio_told::told::argument("the slot was answered or abandoned before")),
+            false => Ok(self.id),
         }
-        Ok(ReplySlot::from_id(id))
     }
 }
 
@@ -157,48 +151,47 @@ impl Drop for Guard {
     }
 }
 
-static MONOTONIC: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-static WALL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-static ENTROPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-
-fn call<'py>(
-    py: Python<'py>,
-    cell: &'static PyOnceLock<Py<PyAny>>,
-    module: &str,
-    name: &str,
-) -> PyResult<&'py Bound<'py, PyAny>> {
-    Ok(cell.get_or_try_init(py, || py.import(module)?.getattr(name).map(Bound::unbind))?.bind(py))
-}
+static MONOTONIC: Half = Half::new("time", "monotonic_ns");
+static WALL: Half = Half::new("time", "time_ns");
+static ENTROPY: Half = Half::new("os", "urandom");
 
 /// The time of a verb. A number is monotonic: seconds if it is a float, nanoseconds if it is an integer. A pair has the
 /// wall time too: seconds, or milliseconds. What is not given comes from Python's `time`.
-pub(crate) fn time(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Now> {
+#[inline]
+pub(crate) fn time(py: Python<'_>, given: Any<'_, '_>) -> PyResult<Now> {
     let (mono, unix) = match given {
-        None => (None, None),
+        None => {
+            let mono: u64 = MONOTONIC.get(py)?.call0()?.extract()?;
+            (mono, wall(py, mono)?)
+        }
         Some(given) => match given.cast::<PyTuple>() {
-            Ok(pair) => (Some(pair.get_item(0)?), Some(pair.get_item(1)?)),
-            Err(_) => (Some(given.clone()), None),
-        },
-    };
-    let mono = match mono {
-        None => call(py, &MONOTONIC, "time", "monotonic_ns")?.call0()?.extract()?,
-        Some(mono) => match mono.cast::<PyFloat>() {
-            Ok(seconds) => u64::try_from(span(seconds.value())?.as_nanos()).unwrap_or(u64::MAX),
-            Err(_) => mono.extract()?,
-        },
-    };
-    let unix = match unix {
-        None => wall(py, mono)?,
-        Some(unix) => match unix.cast::<PyFloat>() {
-            Ok(seconds) => u64::try_from(span(seconds.value())?.as_millis()).unwrap_or(u64::MAX),
-            Err(_) => unix.extract()?,
+            Ok(pair) if pair.len() == 2 => (count(&pair.get_item(0)?, 1e9)?, count(&pair.get_item(1)?, 1e3)?),
+            _ => {
+                let mono = count(given, 1e9)?;
+                (mono, wall(py, mono)?)
+            }
         },
     };
     Ok(Now { mono: Mono::from_nanos(mono), unix: Unix::from_millis(unix) })
 }
 
+/// A time as a count: of a whole number itself, of a float so many in a second.
+fn count(given: &Bound<'_, PyAny>, in_a_second: f64) -> PyResult<u64> {
+    let count = match given.cast::<PyFloat>() {
+        Ok(seconds) => {
+            let count = (seconds.value() * in_a_second).round();
+            (0.0..18_446_744_073_709_551_616.0).contains(&count).then_some(count as u64)
+        }
+        Err(_) if given.is_instance_of::<PyBool>() => None,
+        Err(_) => given.extract().ok(),
+    };
+    count.ok_or_else(|| {
+        misuse("a time is a number that is not negative, or a pair of them: of seconds as float, or whole of its unit")
+    })
+}
+
 /// How far the clocks were apart, and when that was seen.
-static APART: Mutex<Option<(u64, i128)>> = Mutex::new(None);
+static APART: Mutex<Option<(u64, u64)>> = Mutex::new(None);
 /// For how long that is believed: nanoseconds. Nobody needs the wall time to the second.
 const BELIEVED: u64 = 1_000_000_000;
 
@@ -209,25 +202,19 @@ fn wall(py: Python<'_>, mono: u64) -> PyResult<u64> {
     let apart = match last.filter(|(seen, _)| mono.checked_sub(*seen).is_some_and(|since| since < BELIEVED)) {
         Some((_, apart)) => apart,
         None => {
-            let unix: u64 = call(py, &WALL, "time", "time_ns")?.call0()?.extract()?;
-            let apart = i128::from(unix) - i128::from(mono);
+            let unix: u64 = WALL.get(py)?.call0()?.extract()?;
+            let apart = unix.wrapping_sub(mono);
             *APART.lock().unwrap_or_else(PoisonError::into_inner) = Some((mono, apart));
             apart
         }
     };
-    Ok(u64::try_from((i128::from(mono) + apart) / 1_000_000).unwrap_or_default())
+    Ok(mono.wrapping_add(apart) / 1_000_000)
 }
 
-/// A time in seconds.
-pub(crate) fn span(seconds: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(seconds).map_err(|error| misuse(&error.to_string()))
-}
-
-/// A seed: thirty-two bytes that were given, or else the operating system's.
-pub(crate) fn seed(py: Python<'_>, given: Option<&[u8]>) -> PyResult<Seed> {
-    let bytes: [u8; 32] = match given {
-        Some(given) => given.try_into().map_err(|_| misuse("a seed has 32 bytes"))?,
-        None => call(py, &ENTROPY, "os", "urandom")?.call1((32,))?.extract()?,
-    };
-    Ok(Seed(bytes))
+/// A seed: bytes that were given, or else thirty-two of the operating system's.
+pub(crate) fn seed(py: Python<'_>, given: Option<&[u8]>) -> PyResult<Vec<u8>> {
+    match given {
+        Some(given) => Ok(given.to_vec()),
+        None => ENTROPY.get(py)?.call1((32,))?.extract(),
+    }
 }

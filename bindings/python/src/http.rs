@@ -1,91 +1,70 @@
 //! The server of Streamable HTTP, but for its machines: what is judged, who serves, and which sessions there are.
 
-use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 
-use bytes::Bytes;
-use mcp_sansio::http::server as http;
-use mcp_sansio::ids::ReplySlot;
-use mcp_sansio::json::Json;
+use mcp_sansio::error::Error;
+use mcp_sansio::http::server as core_http;
+use mcp_sansio::ids::SlotId;
 use mcp_sansio::machine::{Mono, Now, TimerKind};
-use mcp_sansio_bindings::http as settings;
+use mcp_sansio_told::http::{self, Incoming as ToldIncoming, Registry as ToldRegistry};
+use mcp_sansio_told::say;
+use mcp_sansio_told::server::Machine as Serving;
+use mcp_sansio_told::told::argument;
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
-use crate::actions::{Listen, Publish, respond};
-use crate::cell::{self, Cell, Machine, time};
-use crate::client::octets;
-use crate::errors::{core, misuse};
+use crate::cell::{Any, Cell, Inside, seed, time};
+use crate::errors::{misuse, raised};
 use crate::invoke::Given;
-use crate::server::{Definition, Exchange, Serving, Session, subscription};
-use crate::value::json_or;
+use crate::machine::{Definition, Machine, Subscription, said};
+use crate::value::{json, octets};
 
 type Object = Py<PyAny>;
-type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
-type Shared = (http::SessionKey, Arc<Cell<Serving>>);
-type Registry = http::Endpoint<Shared, Object>;
-
-/// Takes what can be used once out of its place.
-fn once<T>(place: &Mutex<Option<T>>, what: &str) -> PyResult<T> {
-    let taken = match place.try_lock() {
-        Ok(mut place) => place.take(),
-        Err(TryLockError::Poisoned(place)) => place.into_inner().take(),
-        Err(TryLockError::WouldBlock) => None,
-    };
-    taken.ok_or_else(|| misuse(&format!("{what} was used before")))
-}
 
 /// What an HTTP server is.
-#[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct Service {
-    service: Arc<http::Service>,
-    any_thread: bool,
-}
+#[pyclass(frozen, module = "mcp_sansio._native")]
+pub(crate) struct Service(Arc<core_http::Service>);
 
 #[pymethods]
 impl Service {
     /// `options` are plain settings; `hosts`, `origins` and `owner` are functions that answer whether somebody is welcome.
     #[new]
-    #[pyo3(signature = (definition, options=None, *, hosts=None, origins=None, owner=None, any_thread=false))]
     fn new(
         definition: &Definition,
-        options: Any<'_, '_>,
+        options: &Bound<'_, PyAny>,
         hosts: Option<Object>,
         origins: Option<Object>,
         owner: Option<Object>,
-        any_thread: bool,
     ) -> PyResult<Self> {
-        let mut options = settings::options(&json_or(options, Json::EMPTY_OBJECT)?).map_err(core)?;
+        let mut options = http::options(&json(options)?).map_err(raised)?;
         if let Some(welcome) = hosts {
-            options = options.hosts(http::Allow::when(move |host| asked(&welcome, |py| tuple(py, (host,)))));
+            options = options.hosts(core_http::Allow::when(move |host| asked(&welcome, (host,))));
         }
         if let Some(welcome) = origins {
-            options = options.origins(http::Allow::when(move |origin| asked(&welcome, |py| tuple(py, (origin,)))));
+            options = options.origins(core_http::Allow::when(move |origin| asked(&welcome, (origin,))));
         }
         if let Some(owns) = owner {
             options = options.owner(move |claim| {
                 let (opened, now) = ((claim.opened_by, claim.opened_from), (claim.principal, claim.origin));
-                asked(&owns, |py| tuple(py, (claim.session, opened, now)))
+                asked(&owns, (claim.session, opened, now))
             });
         }
-        Ok(Self { service: Arc::new(http::Service::new(Arc::clone(&definition.0), options)), any_thread })
+        Ok(Self(Arc::new(core_http::Service::new(Arc::clone(&definition.0), options))))
     }
 
-    /// Judges the head of a request: a `Respond`, an `Intake` for its body, or a `SessionRequest`.
-    #[pyo3(signature = (method, target, headers, *, authority=None, principal=None, data=None))]
+    /// Judges the head of a request.
     fn judge(
-        slf: &Bound<'_, Self>,
+        &self,
         method: &str,
         target: &str,
         headers: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
         authority: Option<&str>,
         principal: Option<&str>,
         data: Option<Object>,
-    ) -> PyResult<Object> {
-        let (py, this) = (slf.py(), slf.get());
-        let pairs = headers.iter().map(|(name, value)| Ok((octets(name)?, octets(value)?)));
+    ) -> PyResult<Incoming> {
+        let pairs = headers.iter().map(|(name, value)| Ok((header(name)?, header(value)?)));
         let pairs = pairs.collect::<PyResult<Vec<_>>>()?;
-        let mut head = http::Head::new(method, target);
+        let mut head = core_http::Head::new(method, target);
         for (name, value) in &pairs {
             // A name that is no text is none of the protocol's.
             head.header(std::str::from_utf8(name).unwrap_or_default(), value);
@@ -99,96 +78,86 @@ impl Service {
         if let Some(data) = data {
             head = head.data(Arc::new(Given(data)));
         }
-        match this.service.judge(head) {
-            http::Judged::Refused(response) => respond(py, 0, response),
-            http::Judged::Post(intake) => {
-                let intake = Intake { intake: Mutex::new(Some(intake)), service: slf.clone().unbind() };
-                Ok(Py::new(py, intake)?.into_any())
-            }
-            http::Judged::Session(request) => SessionRequest::object(py, request),
-            _ => Err(misuse("the head leads nowhere")),
-        }
+        Ok(Incoming(Mutex::new(ToldIncoming::of(&self.0, head))))
     }
 }
 
 /// What a function of Python answers. One that fails welcomes nobody.
-fn asked(function: &Object, arguments: impl FnOnce(Python<'_>) -> PyResult<Py<PyTuple>>) -> bool {
+fn asked(function: &Object, arguments: impl for<'py> PyCallArgs<'py>) -> bool {
     Python::attach(|py| {
         let function = function.bind(py);
-        let answer = arguments(py).and_then(|arguments| function.call1(arguments.bind(py)));
-        answer.and_then(|answer| answer.is_truthy()).unwrap_or_else(|error| {
+        function.call1(arguments).and_then(|answer| answer.is_truthy()).unwrap_or_else(|error| {
             error.write_unraisable(py, Some(function));
             false
         })
     })
 }
 
-fn tuple<'py, T: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>>(
-    py: Python<'py>,
-    arguments: T,
-) -> PyResult<Py<PyTuple>> {
-    arguments.into_pyobject(py).map(Bound::unbind)
-}
-
-/// A request about a legacy session.
-#[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct SessionRequest(Mutex<Option<Box<http::Request>>>);
-
-impl SessionRequest {
-    fn object(py: Python<'_>, request: Box<http::Request>) -> PyResult<Object> {
-        Ok(Py::new(py, Self(Mutex::new(Some(request))))?.into_any())
-    }
-
-    pub(crate) fn take(&self) -> PyResult<Box<http::Request>> {
-        once(&self.0, "the request")
+/// A name or value of a header, which is bytes, or text that is none but Latin-1.
+fn header(any: &Bound<'_, PyAny>) -> PyResult<bytes::Bytes> {
+    match octets(any) {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => octets(&any.call_method1("encode", ("latin-1",))?),
     }
 }
 
-/// The body of a request, as it arrives.
-#[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct Intake {
-    intake: Mutex<Option<http::Intake>>,
-    service: Py<Service>,
+/// A request on its way.
+#[pyclass(frozen, module = "mcp_sansio._native")]
+pub(crate) struct Incoming(Mutex<ToldIncoming>);
+
+impl Incoming {
+    /// Takes it a step further.
+    pub(crate) fn told<R>(&self, step: impl FnOnce(&mut ToldIncoming) -> Result<R, Error>) -> Result<R, Error> {
+        match self.0.try_lock() {
+            Ok(mut incoming) => step(&mut incoming),
+            Err(TryLockError::Poisoned(incoming)) => step(&mut incoming.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(argument("the request is in use")),
+        }
+    }
+
+    pub(crate) fn with<R>(&self, step: impl FnOnce(&mut ToldIncoming) -> Result<R, Error>) -> PyResult<R> {
+        self.told(step).map_err(raised)
+    }
 }
 
 #[pymethods]
-impl Intake {
-    /// How many bytes may still come.
-    #[getter]
-    fn remaining(&self) -> usize {
-        let intake = self.intake.lock().unwrap_or_else(PoisonError::into_inner);
-        intake.as_ref().map_or(0, http::Intake::remaining)
+impl Incoming {
+    /// How far it has got: 0 taken, 1 answered, 2 its body is read, 3 to a session, 4 served alone.
+    fn way(&self) -> PyResult<u32> {
+        self.with(|incoming| Ok(incoming.way()))
     }
 
-    /// Takes a piece; what it answers ends the request.
-    fn push(&self, py: Python<'_>, data: Cow<'_, [u8]>) -> PyResult<Option<Object>> {
-        let mut intake = once(&self.intake, "the intake")?;
-        let pushed = intake.push(Bytes::from(data.into_owned()));
-        *self.intake.lock().unwrap_or_else(PoisonError::into_inner) = Some(intake);
-        pushed.err().map(|response| respond(py, 0, *response)).transpose()
+    fn remaining(&self) -> PyResult<usize> {
+        self.with(|incoming| Ok(incoming.remaining()))
     }
 
-    fn give_up(&self, py: Python<'_>) -> PyResult<Object> {
-        respond(py, 0, once(&self.intake, "the intake")?.give_up())
+    fn push(&self, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let bytes = octets(data)?;
+        self.with(|incoming| incoming.push(bytes))
     }
 
-    /// Who serves it: a `Respond`, an `Exchange`, or a `SessionRequest`.
-    #[pyo3(signature = (*, now=None, seed=None))]
-    fn finish(&self, py: Python<'_>, now: Any<'_, '_>, seed: Option<&[u8]>) -> PyResult<Object> {
-        let (now, seed) = (time(py, now)?, cell::seed(py, seed)?);
-        let service = self.service.get();
-        match once(&self.intake, "the intake")?.finish(&service.service, now, seed) {
-            http::Routed::Answered(response) => respond(py, 0, response),
-            http::Routed::Exchange(exchange) => Exchange::object(py, exchange, service.any_thread),
-            http::Routed::Session(request) => SessionRequest::object(py, request),
-            _ => Err(misuse("the body leads nowhere")),
-        }
+    fn give_up(&self) -> PyResult<()> {
+        self.with(|incoming| {
+            incoming.give_up();
+            Ok(())
+        })
+    }
+
+    fn finish(&self, py: Python<'_>, now: Any<'_, '_>, seed: Option<&[u8]>) -> PyResult<()> {
+        let (now, seed) = (time(py, now)?, self::seed(py, seed)?);
+        self.with(|incoming| incoming.finish(now, &seed))
+    }
+
+    /// The answer, as a `Respond`.
+    fn response(&self, py: Python<'_>) -> PyResult<Option<Object>> {
+        let saying = self.with(|incoming| Ok(incoming.response().map(|response| say::respond(0, response))))?;
+        saying.map(|saying| said(py, saying, None)).transpose()
     }
 }
 
 /// The endpoint's answer to a `Listen`.
 #[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct ListenOutcome(pub(crate) Result<http::ListenKey, http::NoRoom>);
+pub(crate) struct ListenOutcome(pub(crate) Result<core_http::ListenKey, core_http::NoRoom>);
 
 #[pymethods]
 impl ListenOutcome {
@@ -199,122 +168,110 @@ impl ListenOutcome {
     }
 }
 
-/// A request of this session: let it accept it.
-#[pyclass(frozen, get_all, module = "mcp_sansio")]
-pub(crate) struct Admitted {
-    session: Py<Session>,
-    request: Object,
+/// A session that was opened: a machine is made of it.
+#[pyclass(frozen, module = "mcp_sansio._native")]
+pub(crate) struct Opened(Mutex<Option<Serving>>);
+
+impl Opened {
+    fn of(session: Option<Serving>) -> Option<Self> {
+        session.map(|session| Self(Mutex::new(Some(session))))
+    }
+
+    pub(crate) fn take(&self) -> PyResult<Serving> {
+        let session = self.0.try_lock().ok().and_then(|mut session| session.take());
+        session.ok_or_else(|| misuse("the session was taken before"))
+    }
 }
 
-/// The session is ended: close its machine, and give the answer.
-#[pyclass(frozen, get_all, module = "mcp_sansio")]
-pub(crate) struct Ended {
-    session: Py<Session>,
-    response: Object,
-}
+impl Inside for ToldRegistry {
+    fn abandon(&mut self, _now: Now, _slot: SlotId) {}
 
-impl Machine for Registry {
-    fn abandon(&mut self, _now: Now, _slot: ReplySlot) {}
-
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
+    fn poll_timeout(&mut self) -> Option<(Mono, TimerKind)> {
         Self::poll_timeout(self)
     }
 }
 
-/// Which sessions and listen streams there are.
-#[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct Endpoint(Cell<Registry>);
+/// The registry. Sessions and listen streams have numbers here, and objects in Python.
+#[pyclass(frozen, module = "mcp_sansio._native")]
+pub(crate) struct Registry(Cell<ToldRegistry>);
 
 #[pymethods]
-impl Endpoint {
+impl Registry {
     #[new]
-    #[pyo3(signature = (service, *, seed=None))]
-    fn new(py: Python<'_>, service: &Service, seed: Option<&[u8]>) -> PyResult<Self> {
-        let registry = Registry::new(Arc::clone(&service.service), cell::seed(py, seed)?);
-        Ok(Self(Cell::new(registry, service.any_thread)))
+    fn new(py: Python<'_>, service: &Service, seed: Option<&[u8]>, any_thread: bool) -> PyResult<Self> {
+        let registry = ToldRegistry::new(&service.0, &self::seed(py, seed)?).map_err(raised)?;
+        Ok(Self(Cell::new(registry, any_thread)))
     }
 
-    /// Leads a request to its session: a `Respond`, `Admitted`, `Ended`, or an `Exchange` after all.
-    #[pyo3(signature = (request, *, now=None))]
-    fn admit(&self, py: Python<'_>, request: &SessionRequest, now: Any<'_, '_>) -> PyResult<Object> {
-        let request = request.take()?;
-        let any_thread = self.0.any_thread();
-        let wrap = |key, session| (key, Arc::new(Cell::new(Serving::Session(Box::new(session)), any_thread)));
-        match self.0.at(py, now, |registry, now| registry.admit(now, request, wrap))? {
-            http::Admitted::Answered(response) => respond(py, 0, response),
-            http::Admitted::Exchange(exchange) => Exchange::object(py, exchange, any_thread),
-            http::Admitted::Session { session: (key, cell), request, .. } => {
-                let session = Session::object(py, key, cell)?;
-                Ok(Py::new(py, Admitted { session, request: SessionRequest::object(py, request)? })?.into_any())
-            }
-            http::Admitted::Ended { session: (key, cell), response } => {
-                let session = Session::object(py, key, cell)?;
-                Ok(Py::new(py, Ended { session, response: respond(py, 0, response)? })?.into_any())
-            }
-            _ => Err(misuse("the request leads nowhere")),
-        }
+    /// The number of the session that a request leads to, 0 for none, negative for one that has ended; and the session
+    /// if it was opened now.
+    fn admit(&self, py: Python<'_>, request: &Incoming, now: Any<'_, '_>) -> PyResult<(i64, Option<Opened>)> {
+        self.0.at(py, now, |registry, now| {
+            let number = request.told(|request| registry.admit(now, request))?;
+            Ok((number, Opened::of(registry.opened())))
+        })
     }
 
-    #[pyo3(signature = (session, *, now=None))]
-    fn exchange_ended(&self, py: Python<'_>, session: &Session, now: Any<'_, '_>) -> PyResult<()> {
-        self.0.at(py, now, |registry, now| registry.exchange_ended(now, session.key))
+    fn import_session(
+        &self,
+        py: Python<'_>,
+        exported: &Bound<'_, PyAny>,
+        now: Any<'_, '_>,
+    ) -> PyResult<(u32, Option<Opened>)> {
+        let exported = octets(exported)?;
+        self.0.at(py, now, |registry, now| {
+            let number = registry.import(now, &exported)?;
+            Ok((number, Opened::of(registry.opened())))
+        })
     }
 
-    fn remove(&self, session: &Session) -> PyResult<bool> {
-        self.0.with(|registry| registry.remove(session.key).is_some())
+    /// Whether it can be used: an error if it cannot.
+    fn check(&self) -> PyResult<()> {
+        self.0.with(|_, _| ())
     }
 
-    fn sessions(&self, py: Python<'_>) -> PyResult<Vec<Py<Session>>> {
-        let all = self.0.with(|registry| registry.sessions().cloned().collect::<Vec<_>>())?;
-        all.into_iter().map(|(key, cell)| Session::object(py, key, cell)).collect()
+    fn exchange_ended(&self, py: Python<'_>, session: u32, now: Any<'_, '_>) -> PyResult<()> {
+        self.0.at(py, now, |registry, now| {
+            registry.exchange_ended(now, session);
+            Ok(())
+        })
     }
 
-    /// Enters a listen stream under a handle of the caller's.
-    fn listen(&self, listen: &Listen, handle: Object) -> PyResult<ListenOutcome> {
-        self.0.with(|registry| ListenOutcome(registry.listen(subscription(listen), handle)))
+    fn remove(&self, session: u32) -> PyResult<()> {
+        self.0.with(|registry, _| registry.remove(session))
     }
 
-    /// Forgets the listen stream of an exchange, if it is one.
-    fn unlisten(&self, exchange: &Bound<'_, Exchange>) -> PyResult<Option<Object>> {
-        match Exchange::listen_key(exchange)? {
-            Some(key) => self.0.with(|registry| registry.unlisten(key)),
-            None => Ok(None),
-        }
+    fn listen(&self, listen: &Subscription, number: u32) -> PyResult<ListenOutcome> {
+        self.0.with(|registry, _| ListenOutcome(registry.enter(listen.0.clone(), number)))
     }
 
-    /// The handles of the listen streams that want to hear of this.
-    fn listeners(&self, py: Python<'_>, event: &Publish) -> PyResult<Vec<Object>> {
-        self.0.with(|registry| registry.listeners(&event.0).map(|handle| handle.clone_ref(py)).collect())
+    fn unlisten(&self, machine: &Machine) -> PyResult<Option<u32>> {
+        machine.serving(|machine| self.0.with(|registry, _| registry.unlisten(machine)))?
     }
 
-    fn replace_service(&self, service: &Service) -> PyResult<Vec<Publish>> {
-        let changes = self.0.with(|registry| registry.replace_service(Arc::clone(&service.service)))?;
-        Ok(changes.into_iter().map(Publish).collect())
+    fn listeners(&self, change: &str, uri: Option<String>) -> PyResult<Vec<u32>> {
+        self.0.with(|registry, _| registry.listeners(change, uri))?.map_err(raised)
     }
 
-    #[pyo3(signature = (exported, *, now=None))]
-    fn import_session(&self, py: Python<'_>, exported: Cow<'_, [u8]>, now: Any<'_, '_>) -> PyResult<()> {
-        let any_thread = self.0.any_thread();
-        let wrap = |key, session| (key, Arc::new(Cell::new(Serving::Session(Box::new(session)), any_thread)));
-        self.0.at(py, now, |registry, now| registry.import(now, &exported, wrap).map(drop))?.map_err(core)
+    fn replace_service(&self, service: &Service) -> PyResult<Vec<&'static str>> {
+        self.0.with(|registry, _| registry.replace_service(&service.0))
     }
 
-    #[pyo3(signature = (now=None))]
     fn handle_timeout(&self, py: Python<'_>, now: Any<'_, '_>) -> PyResult<()> {
-        self.0.at(py, now, |registry, now| registry.handle_timeout(now))
+        self.0.at(py, now, |registry, now| {
+            registry.handle_timeout(now);
+            Ok(())
+        })
     }
 
-    /// A session that has expired: close its machine.
-    fn poll_expired(&self, py: Python<'_>) -> PyResult<Option<Py<Session>>> {
-        let expired = self.0.with(|registry| registry.poll_expired())?;
-        expired.map(|(key, cell)| Session::object(py, key, cell)).transpose()
+    fn poll_expired(&self) -> PyResult<Option<u32>> {
+        self.0.with(|registry, _| registry.poll_expired())
     }
 
     fn poll_timeout(&self) -> PyResult<Option<(u64, &'static str)>> {
         self.0.deadline()
     }
 
-    #[pyo3(signature = (now=None))]
     fn delay(&self, py: Python<'_>, now: Any<'_, '_>) -> PyResult<Option<f64>> {
         self.0.delay(py, now)
     }

@@ -1,21 +1,24 @@
-//! Application code to run: what is asked, who asks, and the right to answer.
+//! Application code to run: what is asked, who asks, and the right to answer; and answers that are made beforehand.
 
 use std::sync::Arc;
 
+use mcp_sansio::error::Error;
 use mcp_sansio::json::Json;
-use mcp_sansio::model::ElicitParams;
-use mcp_sansio::server::{Call, Context, Invocation, ReadTarget, Reference};
-use mcp_sansio::spec::Era;
-use mcp_sansio::uri_template::Value;
-use mcp_sansio_bindings::{Failure, read};
+use mcp_sansio::server::{Invocation, Reply as CoreReply};
+use mcp_sansio_told::reply::{kind, reply, text};
+use mcp_sansio_told::say;
+use mcp_sansio_told::told::read;
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 
-use crate::actions::{show, written};
-use crate::cell::{Guard, Home};
-use crate::errors::{core, exception, misuse, raised};
-use crate::value::{Lazy, json, native};
+use crate::cell::{Any, Guard};
+use crate::errors::{Half, misuse, raised};
+use crate::value::{json, native, utf8};
+
+static REST: Half = Half::new("mcp_sansio._actions", "rest");
+static QUESTIONS: Half = Half::new("mcp_sansio._settings", "questions");
 
 /// The right to answer a request, alone.
 #[pyclass(frozen, module = "mcp_sansio")]
@@ -25,320 +28,207 @@ pub(crate) struct Slot(pub(crate) Arc<Guard>);
 impl Slot {
     #[getter]
     fn id(&self) -> u64 {
-        self.0.id()
+        self.0.id.to_u64()
     }
 }
 
-enum Asked {
-    Client { method: Box<str> },
-    Server { call: Call, context: Context },
+/// Who asks.
+pub(crate) enum Asked {
+    Client { method: Box<str>, params: Json },
+    Server(Box<Invocation>),
 }
 
 /// Application code to run. Holds the right to answer.
 #[pyclass(frozen, module = "mcp_sansio")]
 pub(crate) struct Invoke {
-    guard: Arc<Guard>,
-    asked: Asked,
-    arguments: Lazy,
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) asked: Asked,
+    arguments: PyOnceLock<Py<PyAny>>,
     params: PyOnceLock<Py<PyAny>>,
+    rest: PyOnceLock<Py<PyAny>>,
 }
 
 /// What a front gives along with a request, for its handlers.
 pub(crate) struct Given(pub(crate) Py<PyAny>);
 
-pub(crate) const fn era(era: Era) -> &'static str {
-    match era {
-        Era::Legacy => "legacy",
-        Era::Modern => "modern",
-    }
-}
-
 impl Invoke {
-    pub(crate) fn of_server(invocation: Invocation, home: &Arc<Home>) -> Self {
-        let Invocation { slot, call, context } = invocation;
-        let arguments = match &call {
-            Call::Complete { context, .. } => context.clone(),
-            Call::Prompt { arguments, .. } | Call::Tool { arguments, .. } => arguments.clone(),
-            Call::Raw { params, .. } => params.clone(),
-            Call::Read { target: ReadTarget::Template(_, values), .. } => {
-                let all = values.iter().map(|(name, value)| (name.to_owned(), variable(value)));
-                Json::from(serde_json::Value::Object(all.collect()))
-            }
-            _ => Json::EMPTY_OBJECT,
-        };
-        let guard = Guard::new(slot, home, call.name());
-        let (arguments, params) = (Lazy::new(arguments), PyOnceLock::new());
-        Self { guard, asked: Asked::Server { call, context }, arguments, params }
+    pub(crate) fn new(guard: Arc<Guard>, asked: Asked) -> Self {
+        Self { guard, asked, arguments: PyOnceLock::new(), params: PyOnceLock::new(), rest: PyOnceLock::new() }
     }
 
-    pub(crate) fn of_client(guard: Arc<Guard>, method: Box<str>, params: Json) -> Self {
-        Self { guard, asked: Asked::Client { method }, arguments: Lazy::new(params), params: PyOnceLock::new() }
-    }
-
-    pub(crate) fn guard(&self) -> Arc<Guard> {
-        Arc::clone(&self.guard)
-    }
-
-    fn call(&self) -> Option<&Call> {
+    fn json(&self) -> Json {
         match &self.asked {
-            Asked::Server { call, .. } => Some(call),
-            Asked::Client { .. } => None,
+            Asked::Client { params, .. } => params.clone(),
+            Asked::Server(invocation) => say::arguments(&invocation.call),
         }
     }
 
-    fn context(&self) -> PyResult<&Context> {
+    fn of_server(&self) -> PyResult<&Invocation> {
         match &self.asked {
-            Asked::Server { context, .. } => Ok(context),
+            Asked::Server(invocation) => Ok(invocation),
             Asked::Client { .. } => Err(misuse("only requests of clients have this")),
         }
     }
-}
 
-fn variable(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Text(text) => text.clone().into(),
-        Value::List(items) => items.clone().into(),
-        Value::Map(pairs) => pairs.iter().map(|(name, text)| (name.clone(), text.clone())).collect(),
+    /// A rare member, by its name: they are told together, and shaped in Python.
+    fn rest<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let rest = self.rest.get_or_try_init(py, || {
+            let told = match &self.asked {
+                Asked::Client { .. } => None,
+                Asked::Server(of) => Some(native(py, say::asked(&of.call, &of.context).map_err(raised)?.as_bytes())?),
+            };
+            REST.get(py)?.call1((told, self.name())).map(Bound::unbind)
+        })?;
+        rest.bind(py).call1((name,))
     }
 }
+
+fn kept<'py>(
+    py: Python<'py>,
+    place: &PyOnceLock<Py<PyAny>>,
+    json: impl FnOnce() -> Json,
+) -> PyResult<Bound<'py, PyAny>> {
+    let value = place.get_or_try_init(py, || native(py, json().as_bytes()).map(Bound::unbind))?;
+    Ok(value.bind(py).clone())
+}
+
+/// The members of an invocation: those that are named here are rare.
+macro_rules! members {
+    ($($rare:ident)*) => {
+        #[pymethods]
+        impl Invoke {
+            #[classattr]
+            const fn kind() -> &'static str {
+                "invoke"
+            }
+
+            #[classattr]
+            fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+                PyTuple::new(py, ["call", "name", stringify!(arguments)])
+            }
+
+            fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+                let name = PyString::new(py, self.name()).repr()?;
+                Ok(format!("Invoke(call='{}', name={name}, id={})", self.call(), self.id()))
+            }
+
+            #[getter]
+            fn call(&self) -> &'static str {
+                match &self.asked {
+                    Asked::Client { .. } => "raw",
+                    Asked::Server(invocation) => invocation.call.name(),
+                }
+            }
+
+            #[getter]
+            fn name(&self) -> &str {
+                match &self.asked {
+                    Asked::Client { method, .. } => method,
+                    Asked::Server(invocation) => say::name(&invocation.call),
+                }
+            }
+
+            #[getter]
+            fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                kept(py, &self.arguments, || self.json())
+            }
+
+            #[getter]
+            fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+                PyBytes::new(py, self.json().as_bytes())
+            }
+
+            #[getter]
+            fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                match &self.asked {
+                    Asked::Client { .. } => self.arguments(py),
+                    Asked::Server(invocation) => kept(py, &self.params, || invocation.context.params()),
+                }
+            }
+
+            #[getter]
+            fn slot(&self) -> Slot {
+                Slot(Arc::clone(&self.guard))
+            }
+
+            #[getter]
+            fn id(&self) -> u64 {
+                self.guard.id.to_u64()
+            }
+
+            #[getter]
+            fn data(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+                Ok(self.of_server()?.context.data::<Given>().map(|given| given.0.clone_ref(py)))
+            }
+
+            /// Raises what the client shall be answered if it lacks a capability.
+            fn require_capability(&self, path: &str) -> PyResult<()> {
+                self.of_server()?.context.require_capability(path).map_err(|error| raised(Error::Remote(error)))
+            }
+
+            /// The answer to an elicitation, checked against what was asked; `None` if there is none yet.
+            fn elicited<'py>(
+                &self,
+                py: Python<'py>,
+                key: &str,
+                asked: &Bound<'py, PyAny>,
+            ) -> PyResult<Option<Bound<'py, PyAny>>> {
+                let asked = read(&json(asked)?).map_err(raised)?;
+                let answer = self.of_server()?.context.elicited(key, &asked).transpose();
+                let answer = answer.map_err(|error| raised(Error::Remote(error)))?;
+                let answer = answer.and_then(|answer| Json::from_value(&answer).ok());
+                answer.map(|answer| native(py, answer.as_bytes())).transpose()
+            }
+
+            $(#[getter]
+            fn $rare<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                self.rest(py, stringify!($rare))
+            })*
+        }
+    };
+}
+
+members! {
+    index target argument value cursor
+    method request_id version era meta client_info client_capabilities progress_token trace principal
+    can_ask inputs state memo round state_token
+}
+
+/// An answer to an invocation.
+#[pyclass(frozen, module = "mcp_sansio")]
+pub(crate) struct Reply(CoreReply);
 
 #[pymethods]
-impl Invoke {
-    #[classattr]
-    const fn kind() -> &'static str {
-        "invoke"
+impl Reply {
+    /// A reply by kind, of a native value or raw bytes.
+    #[new]
+    #[pyo3(signature = (kind, value=None))]
+    fn new(kind: &str, value: Any<'_, '_>) -> PyResult<Self> {
+        let value = match (kind, value) {
+            (_, None) => "null".to_owned(),
+            ("input", Some(value)) => json(&QUESTIONS.get(value.py())?.call1((value,))?)?,
+            (_, Some(value)) => json(value)?,
+        };
+        self::kind(kind).and_then(|kind| reply(kind, Some(value))).map(Self).map_err(raised)
     }
 
-    #[classattr]
-    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-        PyTuple::new(py, ["call", "name", stringify!(arguments)])
+    /// The result of a tool that is one text.
+    #[staticmethod]
+    #[pyo3(name = "text", signature = (text, *, is_error=false))]
+    fn of_text(text: &Bound<'_, PyString>, is_error: bool) -> PyResult<Self> {
+        Ok(Self(self::text(utf8(text)?, is_error)))
     }
+}
 
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        show(slf.as_any(), &["call", "name", "id"])
+/// The reply that a native object stands for, where one of this kind is wanted.
+pub(crate) fn reply_of(given: &Bound<'_, PyAny>, wanted: u32) -> PyResult<CoreReply> {
+    if let Ok(one) = given.cast::<PyString>() {
+        return Ok(text(utf8(one)?, false));
     }
-
-    #[getter(call)]
-    fn call_name(&self) -> &'static str {
-        self.guard.asked
+    if let Ok(made) = given.cast::<Reply>() {
+        return Ok(made.get().0.clone());
     }
-
-    #[getter]
-    fn name(&self) -> &str {
-        match (&self.asked, self.call()) {
-            (Asked::Client { method }, _) | (_, Some(Call::Raw { method, .. })) => method,
-            (_, Some(Call::Complete { reference: Reference::Prompt(_, name) | Reference::Template(_, name), .. })) => {
-                name
-            }
-            (_, Some(Call::List { list, .. })) => list.name(),
-            (_, Some(Call::Prompt { name, .. })) => name,
-            (_, Some(Call::Tool { name, .. })) => name,
-            (_, Some(Call::Read { uri, .. } | Call::Subscribe { uri } | Call::Unsubscribe { uri })) => uri,
-            _ => "",
-        }
-    }
-
-    #[getter]
-    fn arguments(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.arguments.get(py)
-    }
-
-    #[getter]
-    fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        self.arguments.raw(py)
-    }
-
-    #[getter]
-    fn index(&self) -> Option<usize> {
-        match self.call()? {
-            Call::Complete { reference: Reference::Prompt(index, _) | Reference::Template(index, _), .. }
-            | Call::Prompt { index, .. }
-            | Call::Tool { index, .. } => *index,
-            Call::Read { target: ReadTarget::Resource(index) | ReadTarget::Template(index, _), .. } => Some(*index),
-            _ => None,
-        }
-    }
-
-    /// What the index counts: for a read or a completion, which of the two it is about.
-    #[getter]
-    fn target(&self) -> Option<&'static str> {
-        match self.call()? {
-            Call::Complete { reference: Reference::Prompt(..), .. } => Some("prompt"),
-            Call::Complete { reference: Reference::Template(..), .. } => Some("template"),
-            Call::Read { target: ReadTarget::Resource(_), .. } => Some("resource"),
-            Call::Read { target: ReadTarget::Template(..), .. } => Some("template"),
-            Call::Read { .. } => Some("any"),
-            _ => None,
-        }
-    }
-
-    #[getter]
-    fn argument(&self) -> Option<&str> {
-        match self.call()? {
-            Call::Complete { argument, .. } => Some(argument),
-            _ => None,
-        }
-    }
-
-    #[getter]
-    fn value(&self) -> Option<&str> {
-        match self.call()? {
-            Call::Complete { value, .. } => Some(value),
-            _ => None,
-        }
-    }
-
-    #[getter]
-    fn cursor(&self) -> Option<&str> {
-        match self.call()? {
-            Call::List { cursor, .. } => cursor.as_deref(),
-            _ => None,
-        }
-    }
-
-    #[getter]
-    fn slot(&self) -> Slot {
-        Slot(Arc::clone(&self.guard))
-    }
-
-    #[getter]
-    fn id(&self) -> u64 {
-        self.guard.id()
-    }
-
-    #[getter]
-    fn method(&self) -> PyResult<&str> {
-        match &self.asked {
-            Asked::Client { method } => Ok(method),
-            Asked::Server { context, .. } => Ok(context.method()),
-        }
-    }
-
-    #[getter]
-    fn params(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match &self.asked {
-            Asked::Client { .. } => self.arguments.get(py),
-            Asked::Server { context, .. } => {
-                let params = || native(py, &context.params()).map(Bound::unbind);
-                Ok(self.params.get_or_try_init(py, params)?.clone_ref(py))
-            }
-        }
-    }
-
-    #[getter]
-    fn request_id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        native(py, &self.context()?.request_id().to_json())
-    }
-
-    #[getter]
-    fn version(&self) -> PyResult<&'static str> {
-        Ok(self.context()?.version().as_str())
-    }
-
-    #[getter]
-    fn era(&self) -> PyResult<&'static str> {
-        Ok(era(self.context()?.era()))
-    }
-
-    #[getter]
-    fn meta<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        native(py, &self.context()?.meta())
-    }
-
-    #[getter]
-    fn client_info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        written(py, self.context()?.client_info().as_ref())
-    }
-
-    #[getter]
-    fn client_capabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        written(py, Some(&self.context()?.client_capabilities()))
-    }
-
-    /// Raises what the client shall be answered if it lacks a capability.
-    fn require_capability(&self, path: &str) -> PyResult<()> {
-        self.context()?.require_capability(path).map_err(|error| raised(&Failure::of_object(&error)))
-    }
-
-    #[getter]
-    fn progress_token<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.context()?.progress_token().map(|token| native(py, &token.0.to_json())).transpose()
-    }
-
-    #[getter]
-    fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let trace = self.context()?.trace_context();
-        let parts = [("traceparent", trace.traceparent), ("tracestate", trace.tracestate), ("baggage", trace.baggage)];
-        let dict = PyDict::new(py);
-        for (name, value) in parts {
-            if let Some(value) = value {
-                dict.set_item(name, value)?;
-            }
-        }
-        Ok(dict)
-    }
-
-    #[getter]
-    fn principal(&self) -> PyResult<Option<&str>> {
-        Ok(self.context()?.principal())
-    }
-
-    #[getter]
-    fn data(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        Ok(self.context()?.data::<Given>().map(|given| given.0.clone_ref(py)))
-    }
-
-    #[getter]
-    fn can_ask(&self) -> PyResult<bool> {
-        Ok(self.context()?.can_ask())
-    }
-
-    /// Every answer so far: a native object, or the exception that a refusal is.
-    #[getter]
-    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (key, answer) in self.context()?.inputs() {
-            let answer = match answer {
-                Ok(answer) => native(py, answer)?,
-                Err(error) => exception(py, &Failure::of_object(error))?,
-            };
-            dict.set_item(key, answer)?;
-        }
-        Ok(dict)
-    }
-
-    /// The answer to an elicitation, checked against what was asked; `None` if there is none yet.
-    fn elicited<'py>(
-        &self,
-        py: Python<'py>,
-        key: &str,
-        asked: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let asked: ElicitParams = read(&json(asked)?).map_err(core)?;
-        match self.context()?.elicited(key, &asked) {
-            None => Ok(None),
-            Some(Ok(answer)) => written(py, Some(&answer)).map(Some),
-            Some(Err(error)) => Err(raised(&Failure::of_object(&error))),
-        }
-    }
-
-    #[getter]
-    fn state(&self) -> PyResult<Option<&str>> {
-        Ok(self.context()?.state())
-    }
-
-    #[getter]
-    fn memo<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.context()?.memo().map(|memo| native(py, memo)).transpose()
-    }
-
-    #[getter]
-    fn round(&self) -> PyResult<u32> {
-        Ok(self.context()?.round())
-    }
-
-    #[getter]
-    fn state_token<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        Ok(self.context()?.state_token().map(|token| PyBytes::new(py, &token)))
-    }
+    let kind = if given.is_instance_of::<PyBaseException>() { kind("error") } else { Ok(wanted) };
+    let value = json(given)?;
+    kind.and_then(|kind| reply(kind, Some(value))).map_err(raised)
 }

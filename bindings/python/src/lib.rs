@@ -1,45 +1,37 @@
 //! The machines of `mcp-sansio` as Python objects: the native half of the package `mcp_sansio`.
 //!
 //! ```text
-//!   mcp_sansio (Python: settings, error classes, types)
+//!   mcp_sansio (Python: classes, verbs by name, settings, errors, types)
 //!        │
-//!   mcp_sansio._native (here)
+//!   mcp_sansio._native (here: what is hot, and what holds memory)
 //!        ├── cell      one machine, safe among threads; slots, times, seeds
 //!        ├── value     JSON text ⇄ native objects, each in one pass
-//!        ├── errors    failures as exceptions
-//!        ├── actions   what a machine says
-//!        ├── invoke    application code to run
-//!        ├── server    byte stream, exchange, session
-//!        ├── client    byte stream, Streamable HTTP
-//!        └── http      service, intake, endpoint
+//!        ├── errors    what has failed, as exceptions
+//!        ├── machine   a machine of either role: bytes, frames, replies; every other verb by its name
+//!        ├── invoke    application code to run, and the right to answer
+//!        └── http      service, request, registry
+//!        │
+//!   mcp_sansio_told (names and JSON to verbs)
 //! ```
 //!
-//! Translation only: every decision is the core's, and what is the same for other languages is in
-//! `mcp_sansio_bindings`. There is no thread, runtime or clock here.
+//! Translation only: every decision is the core's. There is no thread, runtime or clock here.
 
-mod actions;
 mod cell;
-mod client;
 mod errors;
 mod http;
 mod invoke;
-mod server;
+mod machine;
 mod value;
 
 /// The native half of `mcp_sansio`.
 #[pyo3::pymodule(name = "_native", gil_used = true)]
 mod native {
     #[pymodule_export]
-    use crate::actions::{
-        Abort, Answered, Cancelled, CancelledInput, Chunk, Closed, Connected, Diagnosed, Done, Fetch, Finish, Listen,
-        Listening, NeedInput, Notified, Progressed, Publish, Respond, Unauthorized, Write,
-    };
+    use crate::http::{Incoming, ListenOutcome, Opened, Registry, Service};
     #[pymodule_export]
-    use crate::client::{Client, ClientMachine, HttpClient, Request};
+    use crate::invoke::{Invoke, Reply, Slot};
     #[pymodule_export]
-    use crate::http::{Admitted, Ended, Endpoint, Intake, ListenOutcome, Service, SessionRequest};
+    use crate::machine::{Answer, Definition, Machine, Request, Subscription, Write};
     #[pymodule_export]
-    use crate::invoke::{Invoke, Slot};
-    #[pymodule_export]
-    use crate::server::{Definition, Exchange, Reply, Server, ServerMachine, Session};
+    use crate::value::{read, text};
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_sansio::error::{Error, Misuse};
 use mcp_sansio::http::server::{
-    Admitted, Allow, Endpoint, Exchange, Head, Intake, Judged, Options, Replay, Request, Response, Routed, Service,
-    Session, SessionKey,
+    Admitted, Allow, Endpoint, Exchange, Head, Intake, Judged, ListenKey, NoRoom, Options, Replay, Request, Response,
+    Routed, Service, Session, SessionKey, Subscription,
 };
 use mcp_sansio::machine::{Mono, Now, TimerKind};
 use mcp_sansio::server::Definition;
@@ -23,8 +23,15 @@ use crate::told::{argument, latin1, read, seed};
 /// # Errors
 /// When they are no settings.
 pub fn service(definition: &Arc<Definition>, settings: &str) -> Result<Arc<Service>> {
-    let options = read::<Settings>(settings)?.options();
-    Ok(Arc::new(Service::new(Arc::clone(definition), options)))
+    Ok(Arc::new(Service::new(Arc::clone(definition), options(settings)?)))
+}
+
+/// The options of a service, for a binding that adds code to them (who is welcome, who owns a session).
+///
+/// # Errors
+/// When they are no settings.
+pub fn options(settings: &str) -> Result<Options> {
+    Ok(read::<Settings>(settings)?.options())
 }
 
 #[derive(Default, Deserialize)]
@@ -144,13 +151,28 @@ impl Incoming {
         for (name, value) in &headers {
             head.header(name, value);
         }
+        Ok(Self::of(service, head))
+    }
+
+    /// Judges a head that the binding has made.
+    #[must_use]
+    pub fn of(service: &Arc<Service>, head: Head<'_>) -> Self {
         let way = match service.judge(head) {
             Judged::Post(intake) => Way::Intake(intake),
             Judged::Refused(response) => Way::Answered(response),
             Judged::Session(request) => Way::Session(request),
             _ => Way::Gone,
         };
-        Ok(Self { service: Arc::clone(service), way })
+        Self { service: Arc::clone(service), way }
+    }
+
+    /// `Intake::remaining`: none where no body is read.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        match &self.way {
+            Way::Intake(intake) => intake.remaining(),
+            _ => 0,
+        }
     }
 
     /// How far it has got: 0 taken, 1 answered, 2 its body is read, 3 to a session, 4 served alone.
@@ -183,7 +205,7 @@ impl Incoming {
     /// When no body is read, or the seed has not 32 bytes.
     pub fn finish(&mut self, now: Now, bytes: &[u8]) -> Result<()> {
         let seed = seed(bytes)?;
-        let Way::Intake(intake) = self.take() else { return Err(taken()) };
+        let Way::Intake(intake) = self.take_if(|way| matches!(way, Way::Intake(_)))? else { return Err(taken()) };
         self.way = match intake.finish(&self.service, now, seed) {
             Routed::Answered(response) => Way::Answered(response),
             Routed::Exchange(exchange) => Way::Exchange(exchange),
@@ -195,7 +217,7 @@ impl Incoming {
 
     /// `Intake::give_up`.
     pub fn give_up(&mut self) {
-        if let Way::Intake(intake) = self.take() {
+        if let Ok(Way::Intake(intake)) = self.take_if(|way| matches!(way, Way::Intake(_))) {
             self.way = Way::Answered(intake.give_up());
         }
     }
@@ -211,8 +233,8 @@ impl Incoming {
 
     /// The machine that serves it alone.
     pub fn exchange(&mut self) -> Option<Machine> {
-        match self.take() {
-            Way::Exchange(exchange) => Some(Machine::of(Kind::Exchange(exchange))),
+        match self.take_if(|way| matches!(way, Way::Exchange(_))) {
+            Ok(Way::Exchange(exchange)) => Some(Machine::of(Kind::Exchange(exchange))),
             _ => None,
         }
     }
@@ -222,19 +244,21 @@ impl Incoming {
     /// # Errors
     /// When the request is not on its way to a session.
     pub fn accept(&mut self, now: Now, session: &mut Machine) -> Result<u64> {
-        match (&mut session.kind, self.take()) {
-            (Kind::Session(session), Way::Session(request)) => Ok(session.accept(now, request).to_u64()),
+        let Kind::Session(session) = &mut session.kind else { return Err(taken()) };
+        match self.take_if(|way| matches!(way, Way::Session(_)))? {
+            Way::Session(request) => Ok(session.accept(now, request).to_u64()),
             _ => Err(taken()),
         }
     }
 
-    fn take(&mut self) -> Way {
-        std::mem::replace(&mut self.way, Way::Gone)
+    /// Takes the request from where it is, if that is where it is expected.
+    fn take_if(&mut self, expected: impl FnOnce(&Way) -> bool) -> Result<Way> {
+        if expected(&self.way) { Ok(std::mem::replace(&mut self.way, Way::Gone)) } else { Err(taken()) }
     }
 }
 
 fn taken() -> Error {
-    Misuse::WrongState("the request is not where this verb takes it on").into()
+    Misuse::WrongState("the request was used before, or is not where this verb takes it on").into()
 }
 
 /// The registry. Sessions and listen streams have numbers here; the binding holds their machines.
@@ -266,12 +290,15 @@ impl Registry {
     /// # Errors
     /// When the request is not on its way to a session.
     pub fn admit(&mut self, now: Now, request: &mut Incoming) -> Result<i64> {
-        let Way::Session(led) = request.take() else { return Err(taken()) };
+        let Way::Session(led) = request.take_if(|way| matches!(way, Way::Session(_)))? else { return Err(taken()) };
         let Self { endpoint, keys, opened, last } = self;
         let admitted = endpoint.admit(now, led, |key, session| enter(keys, opened, last, key, session));
         let (way, number) = match admitted {
             Admitted::Answered(response) => (Way::Answered(response), 0),
-            Admitted::Ended { session, response } => (Way::Answered(response), -i64::from(session)),
+            Admitted::Ended { session, response } => {
+                keys.remove(&session);
+                (Way::Answered(response), -i64::from(session))
+            }
             Admitted::Exchange(exchange) => (Way::Exchange(exchange), 0),
             Admitted::Session { session, request, .. } => (Way::Session(request), i64::from(session)),
             _ => (Way::Gone, 0),
@@ -330,11 +357,18 @@ impl Registry {
         Ok(admitted.is_ok())
     }
 
-    /// `unlisten`.
-    pub fn unlisten(&mut self, machine: &Machine) {
-        if let Some(key) = machine.listen_key() {
-            self.endpoint.unlisten(key);
-        }
+    /// `listen` alone, for a binding that keeps the subscription and hands the outcome on itself
+    /// ([`Machine::listening`]).
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn enter(&mut self, subscription: Subscription, number: u32) -> std::result::Result<ListenKey, NoRoom> {
+        self.endpoint.listen(subscription, number)
+    }
+
+    /// `unlisten`: the number of the stream that it was.
+    pub fn unlisten(&mut self, machine: &Machine) -> Option<u32> {
+        self.endpoint.unlisten(machine.listen_key()?)
     }
 
     /// `listeners`: the numbers of those that want to hear of it.

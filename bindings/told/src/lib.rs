@@ -13,6 +13,7 @@
 //! | [`definition`], [`reply`] | a definition, a reply, and what a handler can ask of its request |
 //! | [`server`] | the server of a stream, of an HTTP exchange and of a session: one machine, for their verbs are the same |
 //! | [`http`] | service, registry, and a request on its way through them |
+//! | [`say`] | what machines say, for languages without a packing of their own |
 //! | [`client`], `request` | the client of a stream and that of HTTP |
 //! | [`told`] | errors as JSON; time, seeds, texts |
 
@@ -21,6 +22,7 @@ pub mod definition;
 pub mod http;
 pub mod reply;
 mod request;
+pub mod say;
 pub mod server;
 pub mod told;
 
