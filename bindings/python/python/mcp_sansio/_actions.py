@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ._errors import RemoteError, misuse
 from ._errors import make as _error
-from ._native import Answer, Subscription, read
+from ._native import read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ._errors import McpError
 
-    Era: TypeAlias = Literal["legacy", "modern"]
-    Change: TypeAlias = Literal["tools", "prompts", "resources", "resource"]
+    _Era: TypeAlias = Literal["legacy", "modern"]
+    _Change: TypeAlias = Literal["tools", "prompts", "resources", "resource"]
 else:
 
     def final(cls: Any) -> Any:
@@ -110,7 +110,9 @@ class Diagnosed(_Action):
     __match_args__ = ("what", "text", "request_id")
 
     @property
-    def what(self) -> Literal[
+    def what(
+        self,
+    ) -> Literal[
         "invalid_frame",
         "ignored",
         "refused",
@@ -197,7 +199,7 @@ class Connected(_Action):
         return self._told["version"]
 
     @property
-    def era(self) -> Era:
+    def era(self) -> _Era:
         return _era(self._told)
 
     @property
@@ -482,8 +484,13 @@ class Publish(_Action):
     kind: Final = "publish"
     __match_args__ = ("change", "uri")
 
-    def __init__(self, change: Change, uri: str | None = None) -> None:
-        if (change == "resource") != isinstance(uri, str) or change not in ("tools", "prompts", "resources", "resource"):
+    def __init__(self, change: _Change, uri: str | None = None) -> None:
+        if (change == "resource") != isinstance(uri, str) or change not in (
+            "tools",
+            "prompts",
+            "resources",
+            "resource",
+        ):
             raise misuse("a list can change but that of templates, and a resource with its uri")
         self._told = {"key": change, "text": uri}
         self._payload = self._data = self._kept = None
@@ -562,13 +569,16 @@ class Unauthorized(_Action):
         return self._told["values"]
 
 
-def _era(told: dict[str, Any]) -> Era:
+def _era(told: dict[str, Any]) -> _Era:
     return "modern" if told["is_modern"] else "legacy"
 
 
 def _octets(values: list[Any]) -> list[Any]:
     """Texts with one byte in each character, as bytes; of pairs, the second."""
-    return [value.encode("latin-1") if isinstance(value, str) else (value[0], value[1].encode("latin-1")) for value in values]
+    return [
+        value.encode("latin-1") if isinstance(value, str) else (value[0], value[1].encode("latin-1"))
+        for value in values
+    ]
 
 
 _CLASSES: dict[str, type[_Action]] = {

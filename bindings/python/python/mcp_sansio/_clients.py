@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     )
     from ._errors import McpError
     from ._native import Invoke, Slot, Write
-    from ._servers import Json, Level, Now, Object
+    from ._servers import _Json, _Level, _Now, _Object
 
-    List: TypeAlias = Literal["tools", "prompts", "resources", "templates"]
-    Header: TypeAlias = tuple[str | bytes, str | bytes]
+    _List: TypeAlias = Literal["tools", "prompts", "resources", "templates"]
+    _Header: TypeAlias = tuple[str | bytes, str | bytes]
     _Event: TypeAlias = (
         Connected
         | Done
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
         | Diagnosed
         | Closed
     )
-    ClientAction: TypeAlias = Write | _Event
-    HttpClientAction: TypeAlias = Fetch | Abort | Unauthorized | _Event
+    _ClientAction: TypeAlias = Write | _Event
+    _HttpClientAction: TypeAlias = Fetch | Abort | Unauthorized | _Event
 
 
 @final
@@ -56,7 +56,7 @@ class Request:
     __slots__ = ("_request",)
     _request: _native.Request
 
-    def __new__(cls, method: str, params: Object | None = None) -> Request:
+    def __new__(cls, method: str, params: _Object | None = None) -> Request:
         return cls._named("custom", method, {} if params is None else params)
 
     @classmethod
@@ -71,24 +71,24 @@ class Request:
         return request
 
     @staticmethod
-    def call_tool(name: str, arguments: Object | None = None) -> Request:
+    def call_tool(name: str, arguments: _Object | None = None) -> Request:
         return Request._named("call_tool", name, {} if arguments is None else arguments)
 
     @staticmethod
-    def get_prompt(name: str, arguments: Object | None = None) -> Request:
+    def get_prompt(name: str, arguments: _Object | None = None) -> Request:
         return Request._named("get_prompt", name, {} if arguments is None else arguments)
 
     @staticmethod
-    def complete_prompt(name: str, argument: str, value: str, context: Object | None = None) -> Request:
+    def complete_prompt(name: str, argument: str, value: str, context: _Object | None = None) -> Request:
         """Values for an argument of a prompt. `context` has those that are filled in already."""
         return Request._named("complete_prompt", name, argument, value, context)
 
     @staticmethod
-    def complete_template(uri: str, argument: str, value: str, context: Object | None = None) -> Request:
+    def complete_template(uri: str, argument: str, value: str, context: _Object | None = None) -> Request:
         return Request._named("complete_template", uri, argument, value, context)
 
     @staticmethod
-    def list(list: List, cursor: str | None = None) -> Request:
+    def list(list: _List, cursor: str | None = None) -> Request:
         """A page of a list; `walk` reads all of it."""
         return Request._named("list", list, cursor)
 
@@ -113,7 +113,7 @@ class Request:
     def discover() -> Request:
         return Request._named("discover")
 
-    def retry(self, done: Done, responses: Object) -> Request:
+    def retry(self, done: Done, responses: _Object) -> Request:
         """The next round of a call whose `Done` wants input, with a response for each key."""
         if done._payload is None:
             raise misuse("the call has no answer")
@@ -136,10 +136,10 @@ class ClientMachine(Machine):
 
     if TYPE_CHECKING:
 
-        def poll(self) -> ClientAction | HttpClientAction | None:
+        def poll(self) -> _ClientAction | _HttpClientAction | None:
             """The next thing to do; `None` when everything is done."""
 
-        def reply(self, slot: Invoke | Slot, reply: McpError | Object, *, now: Now = None) -> None:
+        def reply(self, slot: Invoke | Slot, reply: McpError | _Object, *, now: _Now = None) -> None:
             """Answers a request of the server with a result, or with an error for it."""
 
     @property
@@ -147,48 +147,48 @@ class ClientMachine(Machine):
         """Whether to go on reading."""
         return self._wants_input()
 
-    def connect(self, now: Now = None) -> None:
+    def connect(self, now: _Now = None) -> None:
         """Finds out the era and the revision: `Connected` or `Closed` comes of it. Calls may be made before."""
         self._act("connect", (), now)
 
-    def call(self, request: Request, *, now: Now = None, **given: Any) -> int:
+    def call(self, request: Request, *, now: _Now = None, **given: Any) -> int:
         """Asks the server. `Done` comes under the number that it gives, once, whatever happens."""
         return self._call(request._request, call_settings(given), now)
 
-    def _numbered(self, verb: str, *arguments: Any, now: Now) -> int:
+    def _numbered(self, verb: str, *arguments: Any, now: _Now) -> int:
         answer = self._act(verb, arguments, now)
         return 0 if answer is None else int(answer)
 
-    def walk(self, list: List, *, now: Now = None, **given: Any) -> int:
+    def walk(self, list: _List, *, now: _Now = None, **given: Any) -> int:
         """Reads a whole list, page by page: `Done.items`."""
         return self._numbered("walk", list, call_settings(given), now=now)
 
-    def listen(self, filter: Object, *, now: Now = None, **given: Any) -> int:
+    def listen(self, filter: _Object, *, now: _Now = None, **given: Any) -> int:
         """Opens a stream of notifications, in the modern era: `tools`, `prompts`, `resources` (bool), `uris` (list), or
         the protocol's own filter under `wire`."""
         return self._numbered("listen", filter_settings(filter), call_settings(given), now=now)
 
-    def set_level(self, level: Level, *, now: Now = None) -> int:
+    def set_level(self, level: _Level, *, now: _Now = None) -> int:
         """Sets the least level of log messages wanted."""
         return self._numbered("set_level", level, now=now)
 
-    def cancel(self, call: int, reason: str | None = None, *, now: Now = None) -> None:
+    def cancel(self, call: int, reason: str | None = None, *, now: _Now = None) -> None:
         """Ends a call: `Done` with a `CancelledError`."""
         self._act("cancel", (call, reason), now)
 
-    def notify(self, method: str, params: Object | None = None, *, now: Now = None) -> None:
+    def notify(self, method: str, params: _Object | None = None, *, now: _Now = None) -> None:
         self._act("notify", (method, params), now)
 
-    def roots_changed(self, *, now: Now = None) -> None:
+    def roots_changed(self, *, now: _Now = None) -> None:
         self._act("roots_changed", (), now)
 
     def supply_input(
         self,
         input: int,
         kind: Literal["elicit", "sample", "list_roots", "raw", "declined", "refused"],
-        value: Json = None,
+        value: _Json = None,
         *,
-        now: Now = None,
+        now: _Now = None,
     ) -> None:
         """Answers a question with a result as the specification shapes it, with nothing (`declined`), or with a
         `RemoteError` (`refused`). Raises `MisuseError` for an answer that does not fit; the question stays open."""
@@ -196,7 +196,7 @@ class ClientMachine(Machine):
             value = ()
         self._act("supply", (input, {"root_list" if kind == "list_roots" else kind: value}), now)
 
-    def close(self, *, now: Now = None) -> None:
+    def close(self, *, now: _Now = None) -> None:
         """Ends the connection: every open call is `Done` with a `DisconnectedError`, then `Closed` comes."""
         self._act("close", (), now)
 
@@ -213,15 +213,15 @@ class Client(ClientMachine):
 
     __slots__ = ()
 
-    def __new__(cls, config: Object, *, any_thread: bool = False) -> Client:
+    def __new__(cls, config: _Object, *, any_thread: bool = False) -> Client:
         return Machine.__new__(cls, client_settings(config), any_thread=any_thread)
 
     if TYPE_CHECKING:
 
-        def poll(self) -> ClientAction | None:
+        def poll(self) -> _ClientAction | None:
             """The next thing to do; `None` when everything is done."""
 
-        def handle(self, data: bytes | bytearray, now: Now = None) -> None:
+        def handle(self, data: bytes | bytearray, now: _Now = None) -> None:
             """Bytes arrived, cut anywhere. Raises the error that the machine has failed with, each time."""
 
         def written(self, count: int) -> None:
@@ -230,7 +230,7 @@ class Client(ClientMachine):
         handle = Machine._bytes
         written = Machine._wrote
 
-    def handle_eof(self, now: Now = None) -> None:
+    def handle_eof(self, now: _Now = None) -> None:
         """The server will send no more."""
         self._act("eof", (), now)
 
@@ -241,35 +241,35 @@ class HttpClient(ClientMachine):
 
     __slots__ = ()
 
-    def __new__(cls, config: Object, endpoint: Object, *, any_thread: bool = False) -> HttpClient:
+    def __new__(cls, config: _Object, endpoint: _Object, *, any_thread: bool = False) -> HttpClient:
         return Machine.__new__(cls, client_settings(config), address_settings(endpoint), any_thread=any_thread)
 
     if TYPE_CHECKING:
 
-        def poll(self) -> HttpClientAction | None:
+        def poll(self) -> _HttpClientAction | None:
             """The next thing to do; `None` when everything is done."""
 
-    def handle_head(self, fetch: int, status: int, headers: Sequence[Header], *, now: Now = None) -> None:
+    def handle_head(self, fetch: int, status: int, headers: Sequence[_Header], *, now: _Now = None) -> None:
         """The head of an answer; not those from 100 to 199."""
         self._act("head", (fetch, status, [(_latin(name), _latin(value)) for name, value in headers]), now)
 
-    def handle_body(self, fetch: int, data: bytes | bytearray, *, now: Now = None) -> None:
+    def handle_body(self, fetch: int, data: bytes | bytearray, *, now: _Now = None) -> None:
         """A part of the body, cut anywhere."""
         self._body(fetch, data, now)
 
-    def handle_end(self, fetch: int, *, now: Now = None) -> None:
+    def handle_end(self, fetch: int, *, now: _Now = None) -> None:
         """The body is whole."""
         self._act("end", (fetch,), now)
 
-    def handle_failed(self, fetch: int, text: str, *, sent: bool, now: Now = None) -> None:
+    def handle_failed(self, fetch: int, text: str, *, sent: bool, now: _Now = None) -> None:
         """There is no answer, or its body broke off. `sent` is false where no connection came about."""
         self._act("broken" if sent else "not_sent", (fetch, text), now)
 
-    def authorize(self, fetch: int, authorization: str, *, now: Now = None) -> None:
+    def authorize(self, fetch: int, authorization: str, *, now: _Now = None) -> None:
         """Answers `Unauthorized`: the request goes out anew with these credentials, and so do all later ones."""
         self._act("authorize", (fetch, authorization), now)
 
-    def refuse_authorization(self, fetch: int, *, now: Now = None) -> None:
+    def refuse_authorization(self, fetch: int, *, now: _Now = None) -> None:
         self._act("refuse_authorization", (fetch,), now)
 
     def set_authorization(self, authorization: str | None) -> None:

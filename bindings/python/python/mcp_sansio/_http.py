@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from ._actions import Listen, Respond
-    from ._native import Definition, Incoming, ListenOutcome, Timer
-    from ._servers import Now, Object
+    from ._native import Definition, Incoming, ListenOutcome, _Timer
+    from ._servers import _Now, _Object
 
-    Header: TypeAlias = tuple[str | bytes, str | bytes]
+    _Header: TypeAlias = tuple[str | bytes, str | bytes]
 
 _ANSWERED, _INTAKE, _SESSION, _EXCHANGE = 1, 2, 3, 4
 
@@ -47,7 +47,7 @@ class Service:
     def __init__(
         self,
         definition: Definition,
-        options: Object | None = None,
+        options: _Object | None = None,
         *,
         hosts: Callable[[str], bool] | None = None,
         origins: Callable[[str], bool] | None = None,
@@ -61,7 +61,7 @@ class Service:
         self,
         method: str,
         target: str,
-        headers: Sequence[Header],
+        headers: Sequence[_Header],
         *,
         authority: str | None = None,
         principal: str | None = None,
@@ -106,7 +106,7 @@ class Intake:
         self._incoming = None
         return _led(incoming, self._any_thread)
 
-    def finish(self, *, now: Now = None, seed: bytes | None = None) -> Respond | Exchange | SessionRequest:
+    def finish(self, *, now: _Now = None, seed: bytes | None = None) -> Respond | Exchange | SessionRequest:
         """The body is complete: who serves it?"""
         incoming = self._unused()
         incoming.finish(now, seed)
@@ -163,7 +163,7 @@ class Endpoint:
         self._handles: dict[int, Any] = {}
         self._last = 0
 
-    def admit(self, request: SessionRequest, *, now: Now = None) -> Respond | Admitted | Ended | Exchange:
+    def admit(self, request: SessionRequest, *, now: _Now = None) -> Respond | Admitted | Ended | Exchange:
         """Leads a request to its session, or opens one. Ask `poll_expired` afterwards."""
         incoming = request._incoming
         number, opened = self._registry.admit(incoming, now)
@@ -178,7 +178,7 @@ class Endpoint:
             raise misuse("the session was removed meanwhile")
         return Admitted(session, request)
 
-    def exchange_ended(self, session: Session, *, now: Now = None) -> None:
+    def exchange_ended(self, session: Session, *, now: _Now = None) -> None:
         """An exchange of a session is over."""
         self._registry.exchange_ended(session._number, now)
 
@@ -215,13 +215,13 @@ class Endpoint:
         `replace_definition`."""
         return [Publish(name) for name in self._registry.replace_service(service._service)]
 
-    def import_session(self, exported: bytes | bytearray, *, now: Now = None) -> None:
+    def import_session(self, exported: bytes | bytearray, *, now: _Now = None) -> None:
         """Enters a session that `Session.export` made bytes of."""
         number, opened = self._registry.import_session(exported, now)
         if opened is not None:
             self._sessions[number] = Session(opened, number, self._any_thread)
 
-    def handle_timeout(self, now: Now = None) -> None:
+    def handle_timeout(self, now: _Now = None) -> None:
         """Removes sessions that have been idle for too long. Ask `poll_expired` afterwards."""
         self._registry.handle_timeout(now)
 
@@ -230,8 +230,8 @@ class Endpoint:
         number = self._registry.poll_expired()
         return None if number is None else self._sessions.pop(number, None)
 
-    def poll_timeout(self) -> tuple[int, Timer] | None:
+    def poll_timeout(self) -> tuple[int, _Timer] | None:
         return self._registry.poll_timeout()
 
-    def delay(self, now: Now = None) -> float | None:
+    def delay(self, now: _Now = None) -> float | None:
         return self._registry.delay(now)

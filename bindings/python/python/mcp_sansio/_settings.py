@@ -416,7 +416,7 @@ class ServiceOptions(_Settings):
 def client_settings(config: _Settings | bytes) -> dict[str, Any]:
     """Those of `Config`."""
     settings = _read(config)
-    info = {}
+    info: dict[str, Any] = {}
     for name in ("name", "version", "title", "description", "icons"):
         if name in settings:
             info[name] = settings.pop(name)
