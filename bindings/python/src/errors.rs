@@ -2,16 +2,15 @@
 
 use mcp_sansio::error::Error;
 use mcp_sansio_told::told::{argument, told};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 use crate::value::native;
 
-/// Something of the Python half of the package, found once.
-pub(crate) struct Half(&'static str, &'static str, PyOnceLock<Py<PyAny>>);
+/// Something of Python's, found once.
+pub(crate) struct Found(&'static str, &'static str, PyOnceLock<Py<PyAny>>);
 
-impl Half {
+impl Found {
     pub(crate) const fn new(module: &'static str, name: &'static str) -> Self {
         Self(module, name, PyOnceLock::new())
     }
@@ -22,25 +21,38 @@ impl Half {
     }
 }
 
-static MAKE: Half = Half::new("mcp_sansio._errors", "make");
+/// What a verb answers.
+pub(crate) type Done<T> = Result<T, Failed>;
 
-/// An error of the core, to be raised.
-#[cold]
-pub(crate) fn raised(error: Error) -> PyErr {
-    Python::attach(|py| {
-        let exception = MAKE.get(py).and_then(|make| make.call1((native(py, told(&error).as_bytes())?,)));
-        exception.map_or_else(|failed| failed, PyErr::from_value)
-    })
+/// An exception, on its way to whoever called.
+pub(crate) struct Failed(PyErr);
+
+impl From<PyErr> for Failed {
+    fn from(error: PyErr) -> Self {
+        Self(error)
+    }
+}
+
+impl From<Failed> for PyErr {
+    fn from(failed: Failed) -> Self {
+        failed.0
+    }
+}
+
+static MAKE: Found = Found::new("mcp_sansio._errors", "make");
+
+impl From<Error> for Failed {
+    #[cold]
+    fn from(error: Error) -> Self {
+        Python::attach(|py| {
+            let exception = MAKE.get(py).and_then(|make| make.call1((native(py, told(&error).as_bytes())?,)));
+            Self(exception.map_or_else(|failed| failed, PyErr::from_value))
+        })
+    }
 }
 
 /// A mistake of whoever calls.
 #[cold]
 pub(crate) fn misuse(text: &str) -> PyErr {
-    raised(argument(text))
-}
-
-/// What a Rust panic would be: the machine cannot be trusted any more.
-#[cold]
-pub(crate) fn broken() -> PyErr {
-    PyRuntimeError::new_err("the machine has failed inside; make another one")
+    Failed::from(argument(text)).0
 }

@@ -4,34 +4,34 @@
 //!   mcp_sansio (Python: classes, verbs by name, settings, errors, types)
 //!        │
 //!   mcp_sansio._native (here: what is hot, and what holds memory)
-//!        ├── cell      one machine, safe among threads; slots, times, seeds
 //!        ├── value     JSON text ⇄ native objects, each in one pass
 //!        ├── errors    what has failed, as exceptions
+//!        ├── time      the time of a verb, and seeds
 //!        ├── machine   a machine of either role: bytes, frames, replies; every other verb by its name
 //!        ├── invoke    application code to run, and the right to answer
 //!        └── http      service, request, registry
 //!        │
-//!   mcp_sansio_told (names and JSON to verbs)
+//!   mcp_sansio_told (verbs by name and in JSON; machines that are safe among threads)
 //! ```
 //!
 //! Translation only: every decision is the core's. There is no thread, runtime or clock here.
 
-mod cell;
 mod errors;
 mod http;
 mod invoke;
 mod machine;
+mod time;
 mod value;
 
 /// The native half of `mcp_sansio`.
 #[pyo3::pymodule(name = "_native", gil_used = true)]
 mod native {
     #[pymodule_export]
-    use crate::http::{Incoming, ListenOutcome, Opened, Registry, Service};
+    use crate::http::{Incoming, ListenOutcome, Opened, Registry, Service, Subscription};
     #[pymodule_export]
     use crate::invoke::{Invoke, Reply, Slot};
     #[pymodule_export]
-    use crate::machine::{Answer, Definition, Machine, Request, Subscription, Write};
+    use crate::machine::{Answer, Definition, Machine, Request, Write};
     #[pymodule_export]
-    use crate::value::{read, text};
+    use crate::value::read;
 }

@@ -1,5 +1,6 @@
 //! The service and the registry of an HTTP server, and a request on its way through them.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use mcp_sansio::server::Definition;
 use serde::Deserialize;
 
 use crate::Result;
+use crate::cell::Inside;
 use crate::server::{Kind, Machine, event, event_names};
 use crate::told::{argument, latin1, read, seed};
 
@@ -141,6 +143,19 @@ impl Incoming {
     ) -> Result<Self> {
         let headers: Vec<(String, String)> = read(headers)?;
         let headers: Vec<(String, Bytes)> = headers.into_iter().map(|(name, value)| (name, latin1(&value))).collect();
+        Ok(Self::of(service, (method, target), authority, &headers, principal, None))
+    }
+
+    /// The same of headers as bytes, with something for [`Context::data`](mcp_sansio::server::Context::data).
+    #[must_use]
+    pub fn of<N: AsRef<[u8]>>(
+        service: &Arc<Service>,
+        (method, target): (&str, &str),
+        authority: Option<&str>,
+        headers: &[(N, Bytes)],
+        principal: Option<String>,
+        data: Option<Arc<dyn Any + Send + Sync>>,
+    ) -> Self {
         let mut head = Head::new(method, target);
         if let Some(authority) = authority {
             head = head.authority(authority);
@@ -148,15 +163,13 @@ impl Incoming {
         if let Some(principal) = principal {
             head = head.principal(principal.into());
         }
-        for (name, value) in &headers {
-            head.header(name, value);
+        if let Some(data) = data {
+            head = head.data(data);
         }
-        Ok(Self::of(service, head))
-    }
-
-    /// Judges a head that the binding has made.
-    #[must_use]
-    pub fn of(service: &Arc<Service>, head: Head<'_>) -> Self {
+        for (name, value) in headers {
+            // A name that is no text is none of the protocol's.
+            head.header(std::str::from_utf8(name.as_ref()).unwrap_or_default(), value);
+        }
         let way = match service.judge(head) {
             Judged::Post(intake) => Way::Intake(intake),
             Judged::Refused(response) => Way::Answered(response),
@@ -260,6 +273,10 @@ impl Incoming {
 fn taken() -> Error {
     Misuse::WrongState("the request was used before, or is not where this verb takes it on").into()
 }
+
+impl Inside for Incoming {}
+
+impl Inside for Registry {}
 
 /// The registry. Sessions and listen streams have numbers here; the binding holds their machines.
 #[derive(Debug)]

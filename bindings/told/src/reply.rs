@@ -16,6 +16,9 @@ use crate::told::{argument, json, read, span};
 const KINDS: [&str; 11] =
     ["tool", "prompt", "resource", "completion", "list", "input", "error", "raw", "empty", "failed", "state_used"];
 
+/// The number of the kind `raw`.
+pub const RAW: u32 = 7;
+
 /// The number of a kind of replies.
 ///
 /// # Errors
@@ -35,7 +38,7 @@ pub const fn kind_for(call: &Call) -> u32 {
         Call::Complete { .. } => 3,
         Call::List { .. } => 4,
         Call::Subscribe { .. } | Call::Unsubscribe { .. } => 8,
-        _ => 7,
+        _ => RAW,
     }
 }
 

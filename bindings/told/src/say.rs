@@ -40,6 +40,13 @@ pub struct Saying {
     pub bytes: Option<Bytes>,
 }
 
+impl Saying {
+    /// A name alone.
+    pub(crate) fn bare(kind: &'static str) -> Self {
+        Self { kind, members: "{}".to_owned(), payload: None, bytes: None }
+    }
+}
+
 /// Members of all actions, of which each has some.
 #[derive(Default, Serialize)]
 struct Members<'a> {

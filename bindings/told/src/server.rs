@@ -17,6 +17,7 @@ use mcp_sansio::server::{
 use serde::Deserialize;
 
 use crate::Result;
+use crate::cell::Inside;
 use crate::definition::level;
 use crate::reply::{reply, snapshot};
 use crate::told::{argument, read, span, whole};
@@ -408,6 +409,12 @@ impl Machine {
             Kind::Exchange(exchange) => exchange.listen_key(),
             Kind::Lines(_) | Kind::Session(_) => None,
         }
+    }
+}
+
+impl Inside for Machine {
+    fn abandon(&mut self, now: Now, slot: SlotId) {
+        Self::abandon(self, now, slot);
     }
 }
 

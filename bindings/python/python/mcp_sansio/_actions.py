@@ -287,7 +287,7 @@ class Done(_Action):
 
     def _result(self) -> Any:
         if self._kept is None:
-            self._kept = self._payload.result()
+            self._kept = read(self._payload.raw())
         return self._kept
 
     @property

@@ -54,7 +54,7 @@ class Service:
         owner: Callable[[str, tuple[str | None, bytes | None], tuple[str | None, bytes | None]], bool] | None = None,
         any_thread: bool = False,
     ) -> None:
-        self._service = _native.Service(definition, service_settings(options), hosts, origins, owner)
+        self._service = _native.Service(definition, service_settings(options), (hosts, origins, owner))
         self._any_thread = any_thread
 
     def judge(
@@ -69,7 +69,7 @@ class Service:
     ) -> Respond | Intake | SessionRequest:
         """Judges the head of a request, before its body is read. `target` is path and query as they came; give every
         header. `authority` is that of HTTP/2, `principal` who is asking, `data` anything for `Invoke.data`."""
-        incoming = self._service.judge(method, target, headers, authority, principal, data)
+        incoming = self._service.judge((method, target), headers, (authority, principal), data)
         return _led(incoming, self._any_thread)
 
 
@@ -189,7 +189,7 @@ class Endpoint:
 
     def sessions(self) -> list[Session]:
         """All sessions: each hears of every `Publish`."""
-        self._registry.check()
+        self._registry.poll_timeout()  # raises if it cannot be used here and now
         return list(self._sessions.values())
 
     def listen(self, listen: Listen, handle: object) -> ListenOutcome:

@@ -32,7 +32,6 @@ __all__ = [
     "Subscription",
     "Write",
     "read",
-    "text",
 ]
 
 _Json: TypeAlias = Any
@@ -56,9 +55,6 @@ _Timer: TypeAlias = Literal[
 
 def read(data: bytes) -> Any:
     """JSON text as a native object."""
-
-def text(value: _Json) -> bytes:
-    """A native object as JSON text."""
 
 @final
 class Write:
@@ -276,7 +272,6 @@ class Answer:
     """What a `Done` holds."""
 
     def raw(self) -> bytes: ...
-    def result(self) -> Any: ...
     def look(self) -> dict[str, Any]: ...
 
 @final
@@ -303,18 +298,14 @@ class Service:
         cls,
         definition: Definition,
         options: _Object,
-        hosts: Callable[[str], bool] | None,
-        origins: Callable[[str], bool] | None,
-        owner: Callable[[str, tuple[str | None, bytes | None], tuple[str | None, bytes | None]], bool] | None,
+        asked: tuple[
+            Callable[[str], bool] | None,
+            Callable[[str], bool] | None,
+            Callable[[str, tuple[str | None, bytes | None], tuple[str | None, bytes | None]], bool] | None,
+        ],
     ) -> Service: ...
     def judge(
-        self,
-        method: str,
-        target: str,
-        headers: Sequence[_Header],
-        authority: str | None,
-        principal: str | None,
-        data: Any,
+        self, what: tuple[str, str], headers: Sequence[_Header], who: tuple[str | None, str | None], data: Any
     ) -> Incoming: ...
 
 @final
@@ -335,7 +326,6 @@ class Registry:
     def __new__(cls, service: Service, seed: bytes | None, any_thread: bool) -> Registry: ...
     def admit(self, request: Incoming, now: _Now) -> tuple[int, Opened | None]: ...
     def import_session(self, exported: bytes | bytearray, now: _Now) -> tuple[int, Opened | None]: ...
-    def check(self) -> None: ...
     def exchange_ended(self, session: int, now: _Now) -> None: ...
     def remove(self, session: int) -> None: ...
     def listen(self, listen: Subscription, number: int) -> ListenOutcome: ...
