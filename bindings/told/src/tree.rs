@@ -129,9 +129,12 @@ impl<'t, B: Build> Reader<'t, B> {
     /// Whether a comma was there.
     #[inline]
     fn goes_on(&mut self) -> bool {
-        let comma = self.peek() == b',';
-        self.at += usize::from(comma);
-        comma
+        // Not `self.at += usize::from(comma)`: rustc 1.95 drops the addition when it optimises.
+        if self.peek() != b',' {
+            return false;
+        }
+        self.at += 1;
+        true
     }
 
     fn word(&mut self, length: usize, word: Option<bool>) -> Result<B::Value, B::Error> {
@@ -180,5 +183,88 @@ impl<'t, B: Build> Reader<'t, B> {
             return Ok(self.build.float(token.parse().unwrap_or(f64::NAN)));
         }
         self.build.digits(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// Values as text, with what was built of them.
+    struct Texts;
+
+    impl Build for Texts {
+        type Value = String;
+        type Object = RefCell<Vec<String>>;
+        type List = RefCell<Vec<String>>;
+        type Error = String;
+
+        fn word(&mut self, word: Option<bool>) -> String {
+            format!("{word:?}")
+        }
+        fn integer(&mut self, number: i64) -> Result<String, String> {
+            Ok(number.to_string())
+        }
+        fn float(&mut self, number: f64) -> String {
+            format!("{number:?}")
+        }
+        fn digits(&mut self, digits: &str) -> Result<String, String> {
+            Ok(format!("digits {digits}"))
+        }
+        fn text(&mut self, text: &str) -> String {
+            format!("{text:?}")
+        }
+        fn odd_text(&mut self, token: &[u8]) -> Result<String, String> {
+            Ok(format!("odd {}", String::from_utf8_lossy(token)))
+        }
+        fn object(&mut self) -> Self::Object {
+            RefCell::default()
+        }
+        fn member(&mut self, object: &Self::Object, name: String, value: String) -> Result<(), String> {
+            object.borrow_mut().push(format!("{name}: {value}"));
+            Ok(())
+        }
+        fn whole_object(&mut self, object: Self::Object) -> String {
+            format!("{{{}}}", object.into_inner().join(", "))
+        }
+        fn list(&mut self) -> Self::List {
+            RefCell::default()
+        }
+        fn item(&mut self, list: &Self::List, value: String) -> Result<(), String> {
+            list.borrow_mut().push(value);
+            Ok(())
+        }
+        fn whole_list(&mut self, list: Self::List) -> String {
+            format!("[{}]", list.into_inner().join(", "))
+        }
+        fn too_deep(&mut self) -> String {
+            "too deep".to_owned()
+        }
+    }
+
+    #[test]
+    fn every_kind_of_value_is_built_with_and_without_white_space() {
+        for (text, built) in [
+            ("[1,-2,3]", "[1, -2, 3]"),
+            (" [ 1 , 2 ] ", "[1, 2]"),
+            (r#"{"a":1,"b":{}}"#, r#"{"a": 1, "b": {}}"#),
+            (r#"{ "a" : [ ] , "b" : null }"#, r#"{"a": [], "b": None}"#),
+            ("[true,false,null]", "[Some(true), Some(false), None]"),
+            ("[1.5,1e300,-0.0]", "[1.5, 1e300, -0.0]"),
+            ("[9223372036854775807,9223372036854775808]", "[9223372036854775807, digits 9223372036854775808]"),
+            (r#"["plain","a\"b\\","\u0041"]"#, r#"["plain", "a\"b\\", "A"]"#),
+            (r#"["\ud800",1]"#, r#"[odd "\ud800", 1]"#),
+        ] {
+            assert_eq!(build(text.as_bytes(), Texts).as_deref(), Ok(built), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_refused() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(build(nested(DEPTH + 1).as_bytes(), Texts).is_ok());
+        assert_eq!(build(nested(DEPTH + 2).as_bytes(), Texts), Err("too deep".to_owned()));
     }
 }
