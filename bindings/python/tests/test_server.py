@@ -460,7 +460,9 @@ def test_integers_longer_than_python_writes_itself_are_exact_both_ways(sign: int
 def test_integers_that_take_too_long_to_read_are_refused() -> None:
     server = new()
     for digits, fits in (("9" * 20_000, True), ("9" * 20_001, False)):
-        params = json.dumps({"name": "whole", "arguments": {"n": 0}, "_meta": MODERN}).replace('"n": 0', f'"n":{digits}')
+        params = json.dumps({"name": "whole", "arguments": {"n": 0}, "_meta": MODERN}).replace(
+            '"n": 0', f'"n":{digits}'
+        )
         server.handle(f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}\n'.encode())
         invoke = server.poll()
         assert isinstance(invoke, Invoke) and digits.encode() in invoke.raw
