@@ -16,6 +16,8 @@
 //!
 //! Translation only: every decision is the core's. There is no thread, runtime or clock here.
 
+#![allow(clippy::unit_arg, reason = "a verb that answers nothing is a verb all the same")]
+
 mod errors;
 mod http;
 mod invoke;
