@@ -4,6 +4,7 @@
 //! the same frames, and nothing else), against a raw line loop, against a peer. See `BENCHMARKS.md`.
 
 mod alloc;
+mod bindings;
 mod client;
 mod echo;
 mod floor;
@@ -38,6 +39,7 @@ mcp-sansio-bench [--quick] [--only WORD] [--write FILE]
 ";
 
 struct Options {
+    is_quick: bool,
     effort: Effort,
     served: served::Effort,
     only: String,
@@ -47,6 +49,7 @@ struct Options {
 
 fn main() {
     let mut options = Options {
+        is_quick: false,
         effort: Effort { repetitions: 7, batches: 400 },
         served: served::Effort { repetitions: 7, run: Duration::from_millis(400) },
         only: String::new(),
@@ -58,6 +61,7 @@ fn main() {
         let mut value = || words.next().unwrap_or_else(|| fail(&format!("{word} wants a value")));
         match word.as_str() {
             "--quick" => {
+                options.is_quick = true;
                 options.effort = Effort { repetitions: 2, batches: 20 };
                 options.served = served::Effort { repetitions: 2, run: Duration::from_millis(50) };
             }
@@ -83,6 +87,7 @@ fn main() {
     let cores = os::cores();
     let mut tables = vec![in_process(&options)];
     if options.profile.is_none() {
+        tables.push(through_bindings(&options));
         tables.push(threads(&options));
         tables.push(over_stdio(&options));
         tables.push(over_http(&options));
@@ -149,6 +154,16 @@ fn run<'a>(options: &Options, table: &mut Table, title: &str, case: impl FnOnce(
         Some((name, count)) => drop(case().run_only(name, *count)),
         None => case().measure(options.effort, table),
     }
+}
+
+fn through_bindings(options: &Options) -> Table {
+    let about = "A process of the language, no IO: a frame in, a handler of the language that reads its arguments and makes a \
+        result, the frame of the answer out, in processor time. The floor is the language's own JSON: the request parsed, \
+        an answer written, nothing checked. The boundary is the same call with a result that was written beforehand \
+        and arguments that nobody reads.";
+    let mut table = Table::new("Through the bindings", about, bindings::COLUMNS);
+    bindings::measure(options.is_quick, &options.only, &mut table);
+    table
 }
 
 fn over_stdio(options: &Options) -> Table {

@@ -7,7 +7,7 @@ use mcp_sansio::server::Action;
 
 use crate::alloc::counted;
 use crate::frames::{self, Era};
-use crate::report::{Goal, Row, Table};
+use crate::report::{Goal, Row, Table, Verdict};
 use crate::server::{self, Echo};
 
 pub(crate) const COLUMNS: &[&str] = &["bytes"];
@@ -25,7 +25,7 @@ pub(crate) fn measure(only: &str, table: &mut Table) {
 
 fn push(only: &str, table: &mut Table, case: &str, name: &str, bytes: isize, goal: Option<isize>) {
     if case.contains(only) {
-        let goal = goal.map(|most| (Goal::AtMost(1.0), bytes as f64 / most as f64));
+        let goal = goal.map(|most| Verdict::new(Goal::Bytes(most as f64), bytes as f64));
         table.push(Row::cells(case, name, vec![bytes.to_string()], goal));
     }
 }

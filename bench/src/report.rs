@@ -2,19 +2,53 @@
 
 use std::fmt::Write;
 
-/// What a ratio has to be.
+/// What a ratio has to be, or a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
     AtMost(f64),
     AtLeast(f64),
+    /// In microseconds.
+    Within(f64),
+    /// In memory.
+    Bytes(f64),
 }
 
 impl Goal {
     fn is_met(self, ratio: f64) -> bool {
         match self {
-            Self::AtMost(most) => ratio <= most,
+            Self::AtMost(most) | Self::Within(most) | Self::Bytes(most) => ratio <= most,
             Self::AtLeast(least) => ratio >= least,
         }
+    }
+}
+
+/// A goal, and what came out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Verdict {
+    /// Which of a row's figures is meant, where there are several goals.
+    pub(crate) of: &'static str,
+    pub(crate) goal: Goal,
+    pub(crate) seen: f64,
+}
+
+impl Verdict {
+    pub(crate) const fn new(goal: Goal, seen: f64) -> Self {
+        Self { of: "", goal, seen }
+    }
+
+    fn is_met(&self) -> bool {
+        self.goal.is_met(self.seen)
+    }
+
+    fn text(&self) -> String {
+        let goal = match self.goal {
+            Goal::AtMost(most) => format!("≤ {most}"),
+            Goal::AtLeast(least) => format!("≥ {least}"),
+            Goal::Within(micros) => format!("≤ {micros} µs"),
+            Goal::Bytes(most) => format!("≤ {most}"),
+        };
+        let verdict = if self.is_met() { "met" } else { "MISSED" };
+        format!("{} {goal} {verdict}", self.of).trim_start().to_owned()
     }
 }
 
@@ -23,7 +57,7 @@ pub(crate) struct Row {
     case: String,
     name: String,
     cells: Vec<String>,
-    goal: Option<(Goal, f64)>,
+    verdicts: Vec<Verdict>,
 }
 
 impl Row {
@@ -38,25 +72,26 @@ impl Row {
             format!("{ratio:.2}"),
             format!("{:.2} ({:.2}–{:.2})", median(&ratios), best(&ratios), worst(&ratios)),
         ];
-        Self { case: case.to_owned(), name, cells, goal: goal.map(|goal| (goal, ratio)) }
+        Self {
+            case: case.to_owned(),
+            name,
+            cells,
+            verdicts: goal.map(|goal| Verdict::new(goal, ratio)).into_iter().collect(),
+        }
     }
 
-    /// Cells that are made already; `judged` is the goal and the ratio that it is about.
-    pub(crate) fn cells(case: &str, name: &str, cells: Vec<String>, judged: Option<(Goal, f64)>) -> Self {
-        Self { case: case.to_owned(), name: name.to_owned(), cells, goal: judged }
+    /// Cells that are made already.
+    pub(crate) fn cells(
+        case: &str,
+        name: &str,
+        cells: Vec<String>,
+        verdicts: impl IntoIterator<Item = Verdict>,
+    ) -> Self {
+        Self { case: case.to_owned(), name: name.to_owned(), cells, verdicts: verdicts.into_iter().collect() }
     }
 
     fn goal(&self) -> String {
-        match self.goal {
-            None => String::new(),
-            Some((goal, ratio)) => {
-                let sign = match goal {
-                    Goal::AtMost(most) => format!("≤ {most}"),
-                    Goal::AtLeast(least) => format!("≥ {least}"),
-                };
-                format!("{sign} {}", if goal.is_met(ratio) { "met" } else { "MISSED" })
-            }
-        }
+        self.verdicts.iter().map(Verdict::text).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -88,8 +123,9 @@ impl Table {
 
     /// Goals that were missed.
     pub(crate) fn missed(&self) -> impl Iterator<Item = String> + '_ {
-        let missed = |row: &&Row| row.goal.is_some_and(|(goal, ratio)| !goal.is_met(ratio));
-        self.rows.iter().filter(missed).map(|row| format!("{}: {}", row.case, row.name))
+        let verdicts = self.rows.iter().flat_map(|row| row.verdicts.iter().map(move |verdict| (row, verdict)));
+        let missed = verdicts.filter(|(_, verdict)| !verdict.is_met());
+        missed.map(|(row, verdict)| format!("{}: {}: {}", row.case, row.name, verdict.text()))
     }
 
     pub(crate) fn to_markdown(&self) -> String {

@@ -24,7 +24,7 @@ function library() {
   const options = { cwd: home, maxBuffer: 1 << 28 };
   const metadata = JSON.parse(execFileSync('cargo', ['metadata', '--format-version', '1', '--no-deps'], options));
   const names = { darwin: 'libmcp_sansio_node.dylib', win32: 'mcp_sansio_node.dll' };
-  return join(metadata.target_directory, 'release', names[process.platform] ?? 'libmcp_sansio_node.so');
+  return join(metadata.target_directory, 'dist', names[process.platform] ?? 'libmcp_sansio_node.so');
 }
 
 /** The ES module is the other one under its names, so that a class is one class however it was imported. */
@@ -35,7 +35,8 @@ function bridge() {
   writeFileSync(join(dist, 'index.d.mts'), "export * from './index.js';\n");
 }
 
-run('cargo', ['build', '--release', '--package', 'mcp-sansio-node']);
+// What nobody can debug without the sources needs no symbols.
+run('cargo', ['rustc', '--profile', 'dist', '--package', 'mcp-sansio-node', '--', '-C', 'strip=symbols']);
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 const types = ['--typeRoots', join(modules, '@types')];

@@ -1,6 +1,6 @@
 """What one `tools/call` costs, from frame to frame, in one process: microseconds per call, best of several rounds.
 
-    python bench.py [CALLS]
+    python bench.py [CALLS] [--json] [--quick]
 
 `floor` reads the same frames and writes the same answers with Python's own `json`, and nothing else: what the others
 are to be compared with, for machines differ. `boundary` is the frame in, the actions and the frame out with a reply
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from mcp_sansio import DefinitionBuilder, Invoke, Reply, Server, Write
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
-ROUNDS = 5
+ROUNDS = 15
 
 
 def frames(count: int) -> list[bytes]:
@@ -103,17 +103,16 @@ async def task(all_frames: list[bytes]) -> None:
                 reply(action, await asyncio.create_task(add_later(**action.arguments)))
 
 
-def best(run: Callable[[list[bytes]], object], all_frames: list[bytes]) -> float:
-    times = []
-    for _ in range(ROUNDS):
-        started = time.process_time()
-        run(all_frames)
-        times.append((time.process_time() - started) / len(all_frames) * 1e6)
-    return min(times)
+def cost(run: Callable[[list[bytes]], object], all_frames: list[bytes]) -> float:
+    started = time.process_time()
+    run(all_frames)
+    return (time.process_time() - started) / len(all_frames) * 1e6
 
 
 def main() -> None:
-    all_frames = frames(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000)
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    quick = "--quick" in sys.argv
+    all_frames = frames(numbers[0] if numbers else 2_000 if quick else 10_000)
     runs: dict[str, Callable[[list[bytes]], object]] = {
         "floor": floor,
         "boundary": boundary,
@@ -121,8 +120,14 @@ def main() -> None:
         "async": lambda given: asyncio.run(inline(given)),
         "task": lambda given: asyncio.run(task(given)),
     }
-    for name, run in runs.items():
-        print(f"{name:<10}{best(run, all_frames):6.2f} us per call")
+    # By turns, so that what disturbs the machine disturbs all of them.
+    rounds = [[cost(run, all_frames) for run in runs.values()] for _ in range(2 if quick else ROUNDS)]
+    seen = list(zip(runs, zip(*rounds, strict=True), strict=True))
+    if "--json" in sys.argv:
+        print(json.dumps([["modern", seen]]))
+    else:
+        for name, costs in seen:
+            print(f"{name:<10}{min(costs):6.2f} us per call")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
+use crate::copy::append;
 use crate::ids::write_str;
 use crate::json::Json;
 use crate::jsonrpc::InvalidFrame;
@@ -120,7 +121,7 @@ impl ErrorObject {
         write_str(out, &self.message);
         if let Some(data) = &self.data {
             out.extend_from_slice(b",\"data\":");
-            out.extend_from_slice(data.as_bytes());
+            append(out, data.as_bytes());
         }
         out.push(b'}');
     }

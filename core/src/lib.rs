@@ -71,6 +71,7 @@
 
 pub mod canonical;
 pub mod client;
+mod copy;
 pub mod diagnostic;
 mod engine;
 pub mod error;

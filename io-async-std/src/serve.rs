@@ -35,8 +35,8 @@ where
 pub async fn serve_tcp(server: BuiltServer, listener: TcpListener) -> Result<(), ServeError> {
     let accept = accepting(listener, |listener| async move {
         let (stream, _) = listener.accept().await?;
-        // Frames are whole messages: holding them back gains nothing.
-        stream.set_nodelay(true)?;
+        // Frames are whole messages: holding them back gains nothing. A socket that has gone is found out soon.
+        let _ = stream.set_nodelay(true);
         Ok((stream.clone(), stream))
     });
     server.accept_all(AsyncStdRuntime::current(), accept).await;
@@ -62,10 +62,7 @@ pub async fn serve_unix(server: BuiltServer, path: impl AsRef<std::path::Path>) 
 }
 
 /// Polls for connections, one after the other: listeners of async-std can only be awaited.
-pub(crate) fn accepting<L, F, T>(
-    listener: L,
-    accept: impl Fn(Arc<L>) -> F,
-) -> impl FnMut(&mut Context<'_>) -> Poll<io::Result<T>>
+fn accepting<L, F, T>(listener: L, accept: impl Fn(Arc<L>) -> F) -> impl FnMut(&mut Context<'_>) -> Poll<io::Result<T>>
 where
     F: Future<Output = io::Result<T>> + Send + 'static,
 {

@@ -1,12 +1,12 @@
 //! Streamable HTTP on sockets of async-std: the listener of a server, the connections of a client.
 
-use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use async_std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use async_io::Async;
+use async_std::net::ToSocketAddrs;
 use mcp_sansio_io::BoxFuture;
 use mcp_sansio_io::client::{Client, ClientBuilder, ConnectionError};
 use mcp_sansio_io::http::client::{ByteStream, Connector, Endpoint, Pool};
@@ -14,7 +14,7 @@ use mcp_sansio_io::http::{self, Bind, Listener, Stream};
 use mcp_sansio_io::server::{BuiltServer, ServeError};
 
 use crate::runtime::AsyncStdRuntime;
-use crate::serve::accepting;
+use crate::socket::Socket;
 
 /// Serves every client that connects to `address`, until it is dropped.
 ///
@@ -36,23 +36,19 @@ where
 /// A service that listens.
 pub type HttpServer = http::HttpServer<Listening>;
 
-/// A listener of async-std, for an [`HttpServer`].
-pub struct Listening {
-    address: SocketAddr,
-    accept: Accept,
-}
-
-type Accept = Box<dyn FnMut(&mut Context<'_>) -> Poll<io::Result<TcpStream>> + Send>;
+/// A listener, for an [`HttpServer`].
+#[derive(Debug)]
+pub struct Listening(Async<TcpListener>);
 
 impl Listener for Listening {
-    type Stream = Stream<TcpStream>;
+    type Stream = Stream<Socket>;
 
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
-        (self.accept)(cx).map_ok(Stream)
+        Socket::poll_accept(&self.0, cx).map_ok(Stream)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.address)
+        self.0.get_ref().local_addr()
     }
 }
 
@@ -62,21 +58,14 @@ where
     A::Iter: Send,
 {
     async fn bind(address: A) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        let accept = accepting(listener, |listener| async move {
-            let (stream, _) = listener.accept().await?;
-            // Messages are whole: holding them back gains nothing. A socket that has gone is found out soon.
-            let _ = stream.set_nodelay(true);
-            Ok(stream)
-        });
-        Ok(Self { address, accept: Box::new(accept) })
-    }
-}
-
-impl fmt::Debug for Listening {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Listening").field(&self.address).finish()
+        let mut last = io::Error::new(io::ErrorKind::InvalidInput, "there is no address to listen at");
+        for address in address.to_socket_addrs().await? {
+            match Async::<TcpListener>::bind(address) {
+                Ok(listener) => return Ok(Self(listener)),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
     }
 }
 
@@ -107,9 +96,8 @@ impl Connector for TcpConnector {
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn ByteStream>>> {
         let address = format!("{host}:{port}");
         Box::pin(async move {
-            let stream = TcpStream::connect(address).await?;
-            stream.set_nodelay(true)?;
-            Ok(Box::new(stream) as Box<dyn ByteStream>)
+            let socket = Socket::connect(address.to_socket_addrs().await?).await?;
+            Ok(Box::new(socket) as Box<dyn ByteStream>)
         })
     }
 }

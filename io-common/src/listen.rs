@@ -54,8 +54,8 @@ impl Room {
         Place(Arc::clone(&self.0))
     }
 
-    /// Hands over every connection that `accept` gives, while there is room, until `shutdown` is ready. An error is
-    /// waited out.
+    /// Hands over every connection that `accept` gives, while there is room, until `shutdown` is ready. An error of
+    /// the listener is waited out; one of a connection that has gone already is that connection's.
     pub(crate) async fn fill<I>(
         &self,
         mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<I>>,
@@ -79,6 +79,7 @@ impl Room {
                 }
                 match ready!(accept(cx)) {
                     Ok(stream) => serve(stream),
+                    Err(error) if is_of_a_connection(&error) => {}
                     Err(_) => pause = Some(self.0.runtime.sleep(ACCEPT_PAUSE)),
                 }
             }
@@ -97,6 +98,12 @@ impl Room {
     }
 }
 
+/// Whether only the connection that was to be accepted has failed, and the next one may be as good as any.
+fn is_of_a_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
 impl Drop for Room {
     fn drop(&mut self) {
         self.0.signal.raise(Stage::Stopped);
@@ -110,5 +117,56 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::AcqRel);
         self.0.fewer.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+    use std::future::pending;
+
+    use futures_util::FutureExt;
+    use mcp_sansio::machine::Now;
+
+    /// A runtime in which no time passes.
+    struct Still;
+
+    impl Runtime for Still {
+        fn now(&self) -> Now {
+            Now::default()
+        }
+
+        fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+            Box::pin(pending())
+        }
+
+        fn spawn(&self, _: BoxFuture<'static, ()>) {}
+    }
+
+    /// Which connections are served before any time has passed.
+    fn served(accepted: impl IntoIterator<Item = Result<u32, io::ErrorKind>>) -> Vec<u32> {
+        let mut accepted: VecDeque<_> = accepted.into_iter().collect();
+        let served = RefCell::new(Vec::new());
+        let accept = |_: &mut Context<'_>| match accepted.pop_front() {
+            Some(next) => Poll::Ready(next.map_err(io::Error::from)),
+            None => Poll::Pending,
+        };
+        let room = Room::new(Arc::new(Still), 10);
+        assert_eq!(room.fill(accept, pending(), |each| served.borrow_mut().push(each)).now_or_never(), None);
+        served.into_inner()
+    }
+
+    #[test]
+    fn a_connection_that_has_gone_keeps_nobody_waiting() {
+        use io::ErrorKind::{ConnectionAborted, ConnectionReset};
+        assert_eq!(served([Err(ConnectionReset), Ok(1), Err(ConnectionAborted), Ok(2)]), [1, 2]);
+    }
+
+    #[test]
+    fn a_listener_that_fails_is_given_time() {
+        assert_eq!(served([Ok(1), Err(io::ErrorKind::Other), Ok(2)]), [1]);
     }
 }

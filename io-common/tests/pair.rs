@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{join, join_all};
+use lab::joined::{builder, join_up};
 use lab::{Gate, Lab, Pipe};
 use mcp_sansio::client::{CallError, Connect, TimeoutKind, Timeouts};
 use mcp_sansio::json::Json;
@@ -18,27 +19,13 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::server::Event;
 use mcp_sansio::spec::{Era, Method};
-use mcp_sansio_io::client::{Client, ClientBuilder, ClientError, ConnectionError, Ended, nothing};
+use mcp_sansio_io::client::{ClientError, ConnectionError, Ended, nothing};
 use mcp_sansio_io::server::{
     BuiltServer, CompletionRequest, Context, HandlerError, NamedCall, NoArguments, ReadRequest, Server, Structured,
 };
 use serde_json::json;
 
 const MODES: [Connect; 2] = [Connect::Legacy, Connect::Modern];
-
-/// Joins a server and a client.
-fn join_up(lab: &Arc<Lab>, server: &BuiltServer, client: ClientBuilder) -> Result<Client, ConnectionError> {
-    let (there, back) = (Pipe::new(1 << 20), Pipe::new(1 << 20));
-    let (_, serving) = server.accept(lab.runtime()).over(there.clone(), back.clone()).unwrap();
-    lab.spawn(async move { drop(serving.await) });
-    let (connecting, driving) = client.over(lab.runtime(), back, there, nothing())?;
-    lab.spawn(driving);
-    lab.run(connecting)
-}
-
-fn builder(mode: Connect) -> ClientBuilder {
-    Client::builder("tester", "1.0").mode(mode)
-}
 
 fn form(message: &str) -> ElicitParams {
     ElicitParams::form(message, json!({"type": "object", "properties": {"size": {"type": "integer"}}}))

@@ -6,6 +6,9 @@
 //! cargo run --example inspect -- --header 'Authorization: Bearer ada-secret' --call whoami '{}' http://127.0.0.1:8000/mcp
 //! ```
 
+use std::error::Error;
+use std::process::ExitCode;
+
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -53,13 +56,33 @@ pub(crate) fn application(service: HttpService) -> Router {
         .route("/health", get(|| async { "well\n" }))
 }
 
-pub(crate) fn service() -> Result<HttpService, Box<dyn std::error::Error>> {
+pub(crate) fn service() -> Result<HttpService, Box<dyn Error>> {
     Ok(whoami().build()?.http(TokioRuntime::current()).build()?)
 }
 
+const HELP: &str = "axum [ADDRESS]
+
+Serves the tool `whoami` at /mcp, for bearers of the tokens `ada-secret` and `bob-secret`, and /health for everybody, at
+127.0.0.1:8000 unless told, until it is interrupted. It exits with 1 if it cannot.";
+
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+#[expect(clippy::print_stdout, reason = "help is what was asked for")]
+async fn main() -> ExitCode {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8000".into());
+    if address.starts_with('-') {
+        println!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    match run(&address).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("axum at {address}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(address: &str) -> Result<(), Box<dyn Error>> {
     let service = service()?;
     let application = application(service.clone());
     let listener = tokio::net::TcpListener::bind(address).await?;

@@ -2,6 +2,9 @@
 //!
 //! It stops when it is interrupted: streams that wait for news are ended, calls that run may finish.
 
+use std::error::Error;
+use std::process::ExitCode;
+
 use mcp_sansio_tokio::model::Tool;
 use mcp_sansio_tokio::server::{Context, Server, Structured};
 use mcp_sansio_tokio::{HttpServer, TokioRuntime};
@@ -30,11 +33,29 @@ pub(crate) fn adder() -> Server {
     )
 }
 
+const HELP: &str = "http_server [ADDRESS]
+
+Serves the tool `add` over HTTP, at 127.0.0.1:8000 unless told, until it is interrupted. It exits with 1 if it cannot.";
+
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+#[expect(clippy::print_stdout, reason = "help is what was asked for")]
+async fn main() -> ExitCode {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8000".into());
-    let server = adder().build()?;
-    let service = server.http(TokioRuntime::current()).build()?;
+    if address.starts_with('-') {
+        println!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    match run(&address).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("http_server at {address}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(address: &str) -> Result<(), Box<dyn Error>> {
+    let service = adder().build()?.http(TokioRuntime::current()).build()?;
     let listening = HttpServer::bind(service, address).await?;
     eprintln!("listening at http://{}/mcp", listening.local_addr());
     listening

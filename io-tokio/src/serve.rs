@@ -31,8 +31,8 @@ where
 pub async fn serve_tcp(server: BuiltServer, listener: TcpListener) -> Result<(), ServeError> {
     let accept = move |cx: &mut Context<'_>| {
         let (stream, _) = ready!(listener.poll_accept(cx))?;
-        // Frames are whole messages: holding them back gains nothing.
-        stream.set_nodelay(true)?;
+        // Frames are whole messages: holding them back gains nothing. A socket that has gone is found out soon.
+        let _ = stream.set_nodelay(true);
         let (reader, writer) = stream.into_split();
         Poll::Ready(Ok((Adapter(reader), Adapter(writer))))
     };

@@ -99,6 +99,18 @@ async fn a_body_that_does_not_come_is_answered_and_its_connection_closed() {
     assert!(slow.ends().await);
 }
 
+/// It is not the time that is wrong with it.
+#[tokio::test]
+async fn a_body_whose_framing_is_wrong_is_a_bad_request() {
+    let running = start(&server()).await;
+    let mut broken = running.open().await;
+    broken.write("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n").await;
+    broken.write("accept: application/json, text/event-stream\r\ntransfer-encoding: chunked\r\n\r\nno size\r\n").await;
+    assert_eq!(broken.answer().await.head.status, 400);
+    assert!(broken.ends().await);
+    is_served(&running).await;
+}
+
 #[tokio::test]
 async fn an_endless_body_is_refused() {
     let running = start(&server()).await;

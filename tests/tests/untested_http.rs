@@ -201,6 +201,7 @@ fn u14_ids_come_back_as_they_were_sent() {
         let mut site = site(definition(), Options::default());
         for id in [json!(0), json!(-1), json!(9_007_199_254_740_991_i64), json!(""), json!("1"), json!("00")] {
             let answer = site.modern(&modern(id.clone(), "server/discover", json!({})), &[]);
+            assert_eq!(site.status(answer), 200);
             assert_eq!(site.only(answer)["id"].to_string(), id.to_string());
             let answer = site.modern(&modern(id.clone(), "x/y", json!({})), &[]);
             assert_eq!(site.refusal(answer), (404, -32601, Some(id)));

@@ -3,11 +3,13 @@
 use crate::cli::{Args, Error};
 use crate::process::Run;
 use crate::workspace::Workspace;
+use crate::{node, peers, python};
 
 pub(crate) const HELP: &str = "
 cargo xtask bench [options of the benchmarks]
 
-Installs the peers that are measured too, and runs the benchmarks of the folder `bench` in a build of the profile `dist` and prints their table.
+Installs the peers that are measured too, builds the packages of the bindings, runs the benchmarks of the folder `bench` in
+a build of the profile `dist` and prints their tables.
 `--quick` takes few repetitions; `cargo xtask bench -- --help` tells all options.
 ";
 
@@ -15,11 +17,21 @@ pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<(), Error> {
     if !workspace.has("bench/Cargo.toml") {
         return Err(Error::failed("there is no folder `bench` with benchmarks in this tree"));
     }
-    let given = args.rest().into_iter().filter(|word| word != "--");
-    crate::peers::install(workspace)?;
-    let cache = workspace.path(crate::peers::CACHE);
-    Run::cargo(workspace, "run --profile dist --package mcp-sansio-bench --")
-        .args(given)
-        .env(crate::peers::CACHE_VARIABLE, cache)
-        .go()
+    let given: Vec<String> = args.rest().into_iter().filter(|word| word != "--").collect();
+    peers::install(workspace)?;
+    let mut bench = Run::cargo(workspace, "run --profile dist --package mcp-sansio-bench --");
+    if wants(&given, "python") {
+        bench = bench.env("MCP_BENCH_PYTHON", python::install(workspace)?);
+    }
+    if wants(&given, "node") {
+        node::build(workspace)?;
+        bench = bench.env("MCP_BENCH_NODE", "node").env(node::MODULES, node::modules(workspace)?);
+    }
+    bench.args(given).env(peers::CACHE_VARIABLE, workspace.path(peers::CACHE)).go()
+}
+
+/// Whether a binding may be measured, or another case is asked for.
+fn wants(given: &[String], binding: &str) -> bool {
+    let only = given.iter().position(|word| word == "--only").and_then(|at| given.get(at + 1));
+    only.is_none_or(|only| format!("{binding}: tools/call").contains(only.as_str()))
 }

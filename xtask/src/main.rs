@@ -9,6 +9,7 @@
 //! | `licences` | whether every dependency may be used and comes from the registry |
 //! | `peers` | nothing: it installs what the interop tests drive |
 //! | `python` | whether the wheel holds, installed as a stranger would |
+//! | `node` | whether the npm package holds, installed as a stranger would |
 //! | `conformance` | whether the official suite passes, but for what is known |
 //! | `fuzz` | how long each fuzz target ran |
 //! | `vectors` | whether every front says what the conversations of `tests/vectors` say |
@@ -22,6 +23,7 @@ mod cli;
 mod conformance;
 mod fuzz;
 mod licences;
+mod node;
 mod peers;
 mod process;
 mod purity;
@@ -75,6 +77,7 @@ const COMMANDS: &[Command] = &[
     },
     Command { name: "peers", summary: "install what the interop tests drive", help: peers::HELP, run: peers::run },
     Command { name: "python", summary: "build the wheel and test it", help: python::HELP, run: python::run },
+    Command { name: "node", summary: "build the npm package and test it", help: node::HELP, run: node::run },
     Command {
         name: "conformance",
         summary: "run the official conformance suite",

@@ -9,7 +9,7 @@ use crate::cli::{Args, Error};
 use crate::process::{Run, published};
 use crate::report::{Outcome, Tally, table};
 use crate::workspace::Workspace;
-use crate::{conformance, licences, peers, purity, python, requirements, words};
+use crate::{conformance, licences, node, peers, purity, python, requirements, words};
 
 pub(crate) const HELP: &str = "
 cargo xtask test [--list] [--only STEP]
@@ -22,7 +22,6 @@ What the tests need (packages of npm and PyPI) is installed below .cache in the 
 ";
 
 const FUZZ: &str = "fuzz/Cargo.toml";
-const NODE_BINDING: &str = "bindings/node/package-lock.json";
 /// One choice of packages and features for all that is built and run, so that nothing is compiled twice. The fuzz
 /// targets replay their corpora in a step of their own.
 pub(crate) const EVERYTHING: &[&str] = &["--workspace", "--exclude", "mcp-sansio-fuzz", "--all-features"];
@@ -136,8 +135,8 @@ const STEPS: &[Step] = &[
     Step {
         name: "node",
         purpose: "the npm package is built, installed elsewhere, and tested there",
-        subject: |workspace| workspace.has(NODE_BINDING),
-        run: node,
+        subject: |workspace| workspace.has(node::LOCK),
+        run: node::check,
     },
     Step {
         name: "conformance",
@@ -228,15 +227,6 @@ fn interop(workspace: &Workspace, tally: &mut Tally) -> Result<(), Error> {
         .args(EVERYTHING)
         .args(["--test", "interop"])
         .env(peers::CACHE_VARIABLE, workspace.path(peers::CACHE))
-        .tests(tally)
-}
-
-/// The binding's own script does the rest; npm's packages come from its lock file.
-fn node(workspace: &Workspace, tally: &mut Tally) -> Result<(), Error> {
-    let home = peers::install_packages(workspace, "bindings/node", "node-binding", &[])?;
-    Run::new(workspace, "node")
-        .args(["bindings/node/test.mjs"])
-        .env("MCP_NODE_MODULES", home.join("node_modules"))
         .tests(tally)
 }
 

@@ -4,21 +4,21 @@
 //! |---|---|---|
 //! | `rust` | `tests/tests/vectors.rs` | cargo |
 //! | `python` | `bindings/python/tests/vectors.py FOLDER` | the interpreter that the tests of that binding install |
-//! | `node` | `bindings/node/tests/vectors.mjs FOLDER` | node, and the package that the tests of that binding build |
+//! | `node` | `bindings/node/tests/vectors.mjs FOLDER` | node, and the package, which is built first |
 //!
 //! A player exits with 0 when every file of the folder held, and says which did not otherwise.
 
 use crate::cli::{Args, Error};
-use crate::peers;
 use crate::process::Run;
 use crate::report::Tally;
 use crate::workspace::Workspace;
+use crate::{node, peers};
 
 pub(crate) const HELP: &str = "
 cargo xtask vectors [--front FRONT]
 
 Plays the conversations of tests/vectors in every front of the tree: each must say exactly what they say.
-The bindings are played as their own tests have built them last: `cargo xtask test --only python`, or `node`.
+The package of Node is built first; that of Python is played as its own tests have built it last: `cargo xtask python`.
 
   --front FRONT  rust, python or node; give it several times for several
 ";
@@ -35,7 +35,7 @@ struct Front {
 const FRONTS: &[Front] = &[
     Front { name: "rust", player: "tests/tests/vectors.rs", play: rust },
     Front { name: "python", player: "bindings/python/tests/vectors.py", play: python },
-    Front { name: "node", player: "bindings/node/tests/vectors.mjs", play: node },
+    Front { name: "node", player: "bindings/node/tests/vectors.mjs", play: node::vectors },
 ];
 
 pub(crate) fn run(workspace: &Workspace, mut args: Args) -> Result<(), Error> {
@@ -87,10 +87,6 @@ fn python(workspace: &Workspace) -> Result<(), Error> {
         return Err(Error::failed("the binding is not built: cargo xtask test --only python"));
     }
     Run::new(workspace, python).args([FRONTS[1].player, VECTORS]).go()
-}
-
-fn node(workspace: &Workspace) -> Result<(), Error> {
-    Run::new(workspace, "node").args([FRONTS[2].player, VECTORS]).go()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use mcp_sansio::server::{Call, Reply};
 use crate::floor::{self, EchoArguments};
 use crate::frames::{self, Cycle, Era};
 use crate::measure::{Case, Contender};
-use crate::report::{Goal, Row, Table};
+use crate::report::{Goal, Row, Table, Verdict};
 use crate::{os, server};
 
 /// The headers of a call, as they arrive.
@@ -113,7 +113,7 @@ pub(crate) fn threads(repetitions: usize, only: &str, table: &mut Table) {
     for ((name, _, goal), [one, two]) in works.into_iter().zip(best) {
         let cells = |rate: f64| vec![format!("{rate:.0}"), format!("{:.2}", rate / one)];
         table.push(Row::cells(case, &format!("{name}, one thread"), cells(one), None));
-        let goal = goal.filter(|_| os::cores() > 1).map(|goal| (Goal::AtLeast(goal), two / one));
+        let goal = goal.filter(|_| os::cores() > 1).map(|goal| Verdict::new(Goal::AtLeast(goal), two / one));
         table.push(Row::cells(case, &format!("{name}, two threads"), cells(two), goal));
     }
 }

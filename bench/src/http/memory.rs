@@ -3,7 +3,7 @@
 use super::load::{Connection, Job, Load};
 use super::servers::Kind;
 use crate::frames::Era;
-use crate::report::{Goal, Row, Table};
+use crate::report::{Goal, Row, Table, Verdict};
 
 pub(crate) const COLUMNS: &[&str] = &["bytes of each"];
 
@@ -19,7 +19,7 @@ pub(crate) fn measure(only: &str, table: &mut Table) {
 }
 
 fn push(kind: Kind, table: &mut Table, case: &str, bytes: usize, goal: usize) {
-    let judged = Some((Goal::AtMost(1.0), bytes as f64 / goal as f64)).filter(|_| kind == Kind::Ours);
+    let judged = Some(Verdict::new(Goal::Bytes(goal as f64), bytes as f64)).filter(|_| kind == Kind::Ours);
     table.push(Row::cells(case, kind.title(), vec![bytes.to_string()], judged));
 }
 

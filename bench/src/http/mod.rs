@@ -14,7 +14,7 @@ pub(crate) use self::servers::serve;
 use crate::frames::Era;
 use crate::os;
 use crate::report::{Goal, Table};
-use crate::served::{Effort, Figure, Sample, beside_tokio, row};
+use crate::served::{Effort, Figure, Sample, beside_rmcp, beside_tokio, row};
 
 /// How many connections there are.
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
@@ -62,12 +62,13 @@ fn measure_case(effort: Effort, job: Job, title: &str, table: &mut Table) {
     let raw = seen.first().cloned().unwrap_or_default();
     for ((kind, _), seen) in loads.iter().zip(&seen) {
         let goal = goal(job).filter(|_| *kind == Kind::Ours);
-        table.push(row(title, kind.title(), seen, &raw, goal));
+        table.push(row(title, kind.title(), seen, &raw, goal.as_slice()));
     }
     let of = |kind| loads.iter().zip(&seen).find(|((known, _), _)| *known == kind).map(|(_, seen)| seen);
     if let (Some(tokio), Some(other)) = (of(Kind::Ours), of(Kind::AsyncStd)) {
-        for row in beside_tokio(title, Kind::AsyncStd.title(), other, tokio) {
-            table.push(row);
-        }
+        table.push(beside_tokio(title, Kind::AsyncStd.title(), other, tokio));
+    }
+    if let (Some(ours), Some(rmcp), false) = (of(Kind::Ours), of(Kind::Rmcp), is_large) {
+        table.push(beside_rmcp(title, Kind::Ours.title(), ours, rmcp));
     }
 }

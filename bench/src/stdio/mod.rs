@@ -84,13 +84,11 @@ fn measure_group(effort: Effort, era: Era, job: Job, cases: &[Case], table: &mut
         let raw = seen.first().cloned().unwrap_or_default();
         for ((kind, _), seen) in loads.iter().zip(&seen) {
             let goal = case.goal().filter(|_| *kind == Kind::Ours);
-            table.push(row(&case.title(), kind.title(), seen, &raw, goal));
+            table.push(row(&case.title(), kind.title(), seen, &raw, goal.as_slice()));
         }
         let of = |kind| loads.iter().zip(&seen).find(|((known, _), _)| *known == kind).map(|(_, seen)| seen);
         if let (Some(tokio), Some(other)) = (of(Kind::Ours), of(Kind::AsyncStd)) {
-            for row in beside_tokio(&case.title(), Kind::AsyncStd.title(), other, tokio) {
-                table.push(row);
-            }
+            table.push(beside_tokio(&case.title(), Kind::AsyncStd.title(), other, tokio));
         }
     }
 }

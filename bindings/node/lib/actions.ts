@@ -13,12 +13,18 @@ export class ReplySlot {
   readonly high: number;
   /** @internal */
   readonly machine: object;
+  /** What has been asked of the invocation: it is frozen itself. @internal */
+  context: Context | undefined;
+  /** @internal */
+  parsed: unknown;
 
   /** @internal */
   constructor(low: number, high: number, machine: object) {
     this.low = low;
     this.high = high;
     this.machine = machine;
+    this.context = undefined;
+    this.parsed = undefined;
   }
 
   /** A name that no other request of the machine has while this one is open. */
@@ -81,14 +87,16 @@ interface Snapshot {
  */
 export class Context {
   readonly #slot: ReplySlot;
-  readonly #machine: Asked;
   #read: Snapshot | undefined;
 
   /** @internal */
-  constructor(slot: ReplySlot, machine: Asked) {
+  constructor(slot: ReplySlot) {
     this.#slot = slot;
-    this.#machine = machine;
     Object.freeze(this);
+  }
+
+  get #machine(): Asked {
+    return this.#slot.machine as Asked;
   }
 
   get #all(): Snapshot {
@@ -197,28 +205,18 @@ abstract class InvocationBase {
   readonly version: Version;
   /** How often input was asked for before. */
   readonly round: number;
-  readonly #machine: Asked;
-  #context: Context | undefined;
 
   /** @internal */
-  constructor(head: Head) {
-    this.slot = head.slot;
-    this.version = head.version;
-    this.round = head.round;
-    this.#machine = head.machine;
+  constructor(slot: ReplySlot) {
+    this.slot = slot;
+    this.round = number();
+    this.version = string() as Version;
   }
 
   /** Who asks, and how. */
   get context(): Context {
-    return (this.#context ??= new Context(this.slot, this.#machine));
+    return (this.slot.context ??= new Context(this.slot));
   }
-}
-
-interface Head {
-  slot: ReplySlot;
-  version: Version;
-  round: number;
-  machine: Asked;
 }
 
 /** A tool to run; answer with `{tool: …}`. */
@@ -229,10 +227,9 @@ export class ToolInvocation extends InvocationBase {
   readonly name: string;
   /** The arguments as they came: the text of an object. */
   readonly rawArguments: string;
-  #arguments: JsonObject | undefined;
   /** @internal */
-  constructor(head: Head) {
-    super(head);
+  constructor(slot: ReplySlot) {
+    super(slot);
     this.index = index();
     this.name = string();
     this.rawArguments = string();
@@ -240,7 +237,7 @@ export class ToolInvocation extends InvocationBase {
   }
   /** The arguments, which fit the tool's schema. Parsed once, when asked for. */
   get arguments(): JsonObject {
-    return (this.#arguments ??= parseJson(this.rawArguments) as JsonObject);
+    return (this.slot.parsed ??= parseJson(this.rawArguments)) as JsonObject;
   }
 }
 
@@ -250,10 +247,9 @@ export class PromptInvocation extends InvocationBase {
   readonly index: number | undefined;
   readonly name: string;
   readonly rawArguments: string;
-  #arguments: { [name: string]: string } | undefined;
   /** @internal */
-  constructor(head: Head) {
-    super(head);
+  constructor(slot: ReplySlot) {
+    super(slot);
     this.index = index();
     this.name = string();
     this.rawArguments = string();
@@ -261,7 +257,7 @@ export class PromptInvocation extends InvocationBase {
   }
   /** The arguments: texts by name. */
   get arguments(): { [name: string]: string } {
-    return (this.#arguments ??= parseJson(this.rawArguments) as { [name: string]: string });
+    return (this.slot.parsed ??= parseJson(this.rawArguments)) as { [name: string]: string };
   }
 }
 
@@ -275,8 +271,8 @@ export class ReadInvocation extends InvocationBase {
   readonly bindings: { readonly [name: string]: string | readonly string[] | { readonly [name: string]: string } };
   readonly uri: string;
   /** @internal */
-  constructor(head: Head) {
-    super(head);
+  constructor(slot: ReplySlot) {
+    super(slot);
     this.index = index();
     this.target = string() as ReadInvocation['target'];
     this.bindings = JSON.parse(optional() ?? '{}') as ReadInvocation['bindings'];
@@ -297,8 +293,8 @@ export class CompleteInvocation extends InvocationBase {
   /** Arguments that are filled in already. */
   readonly filled: { readonly [name: string]: string };
   /** @internal */
-  constructor(head: Head) {
-    super(head);
+  constructor(slot: ReplySlot) {
+    super(slot);
     this.index = index();
     this.reference = Object.freeze({ type: string() as 'prompt' | 'template', name: string() });
     this.argument = string();
@@ -315,8 +311,8 @@ export class ListInvocation extends InvocationBase {
   /** As a former page gave it; `""` is a cursor. */
   readonly cursor: string | undefined;
   /** @internal */
-  constructor(head: Head) {
-    super(head);
+  constructor(slot: ReplySlot) {
+    super(slot);
     this.list = string() as List;
     this.cursor = optional();
     Object.freeze(this);
@@ -328,17 +324,16 @@ export class RawInvocation extends InvocationBase {
   readonly call = 'raw';
   readonly method: string;
   readonly rawParams: string;
-  #params: JsonObject | undefined;
   /** @internal */
-  constructor(head: Head) {
-    super(head);
+  constructor(slot: ReplySlot) {
+    super(slot);
     this.method = string();
     this.rawParams = string();
     Object.freeze(this);
   }
   /** The params as they came; `{}` if absent. */
   get params(): JsonObject {
-    return (this.#params ??= parseJson(this.rawParams) as JsonObject);
+    return (this.slot.parsed ??= parseJson(this.rawParams)) as JsonObject;
   }
 }
 
@@ -347,8 +342,8 @@ export class SubscribeInvocation extends InvocationBase {
   readonly call = 'subscribe';
   readonly uri: string;
   /** @internal */
-  constructor(head: Head) {
-    super(head);
+  constructor(slot: ReplySlot) {
+    super(slot);
     this.uri = string();
     Object.freeze(this);
   }
@@ -359,8 +354,8 @@ export class UnsubscribeInvocation extends InvocationBase {
   readonly call = 'unsubscribe';
   readonly uri: string;
   /** @internal */
-  constructor(head: Head) {
-    super(head);
+  constructor(slot: ReplySlot) {
+    super(slot);
     this.uri = string();
     Object.freeze(this);
   }
@@ -377,24 +372,24 @@ export type Invocation =
   | SubscribeInvocation
   | UnsubscribeInvocation;
 
-const INVOCATIONS: { [call: string]: new (head: Head) => Invocation } = {
-  prompt: PromptInvocation,
-  read: ReadInvocation,
-  complete: CompleteInvocation,
-  list: ListInvocation,
-  raw: RawInvocation,
-  subscribe: SubscribeInvocation,
-  unsubscribe: UnsubscribeInvocation,
-};
+/** By their numbers. */
+const INVOCATIONS: readonly (new (slot: ReplySlot) => Invocation)[] = [
+  ToolInvocation,
+  PromptInvocation,
+  ReadInvocation,
+  CompleteInvocation,
+  ListInvocation,
+  RawInvocation,
+  SubscribeInvocation,
+  UnsubscribeInvocation,
+];
 
 /** @internal */
 export function readInvocation(machine: Asked): Invocation {
   const slot = new ReplySlot(number(), number(), machine);
-  const round = number();
-  const call = string();
-  const head = { slot, round, version: string() as Version, machine };
-  if (call === 'tool') return new ToolInvocation(head);
-  return new (INVOCATIONS[call] as new (head: Head) => Invocation)(head);
+  const call = number();
+  if (call === 0) return new ToolInvocation(slot);
+  return new (INVOCATIONS[call] as new (slot: ReplySlot) => Invocation)(slot);
 }
 
 /** The client does not want the answer any more. The slot stays valid, what it is answered with is dropped. */

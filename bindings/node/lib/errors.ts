@@ -36,6 +36,8 @@ export interface Told {
   key?: string | null;
   result?: JsonValue | null;
   partial?: JsonValue[] | null;
+  /** What has hindered this side. */
+  cause?: unknown;
 }
 
 /** The base of all errors of this package. */
@@ -49,7 +51,7 @@ export class McpError extends Error {
 
   /** @internal */
   constructor(told: Told) {
-    super(told.message);
+    super(told.message, told.cause === undefined ? undefined : { cause: told.cause });
     this.name = new.target.name;
     this.blame = told.blame;
     this.code = told.code;
@@ -169,12 +171,13 @@ export function callErrorOf(text: string): CallError {
 }
 
 /** A misuse that is found out on this side. @internal */
-export function misuse(message: string): MisuseError {
-  return new MisuseError({ blame: 'api_misuse', message, code: -32603 });
+export function misuse(message: string, cause?: unknown): MisuseError {
+  return new MisuseError({ blame: 'api_misuse', message, code: -32603, cause });
 }
 
 /** What is thrown instead of what the native part has thrown. @internal */
 export function translated(error: unknown): unknown {
+  if (error instanceof McpError) return error;
   if (error instanceof Error && error.message.startsWith('{"blame"')) return errorOf(error.message);
   // An argument of a type that the native part does not take.
   return error instanceof Error ? misuse(error.message) : error;

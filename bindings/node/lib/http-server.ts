@@ -5,6 +5,7 @@ import {
   readCancelled,
   readClosed,
   readDiagnostic,
+  readInvocation,
   readNotified,
   type AnsweredAction,
   type CancelledAction,
@@ -50,11 +51,33 @@ export interface ServiceOptions {
   /** What is kept of the streams of legacy sessions, for clients that come back. Nothing by default. */
   readonly replay?: { readonly events?: number; readonly bytes?: number; readonly retryMs?: number };
   /** Which hosts clients may mean: `loopback` unless you say otherwise. */
-  readonly hosts?: 'loopback' | 'any' | readonly string[] | undefined;
+  readonly hosts?: Welcome | undefined;
   /** Which sites may speak through a browser: `loopback` unless you say otherwise. */
-  readonly origins?: 'loopback' | 'any' | readonly string[] | undefined;
+  readonly origins?: Welcome | undefined;
+  /**
+   * Decides who may use a legacy session, within `HttpEndpoint.admit`. Without it, principal and origin must be those
+   * of the request that opened it.
+   */
+  readonly owner?: ((claim: SessionClaim) => boolean) | undefined;
   /** Serves the transport of 2024-11-05 too, on two paths of its own. */
   readonly ssePair?: { readonly events: string; readonly messages: string };
+}
+
+/**
+ * Who is welcome: names, or a function that sees the value as it came and is asked within `HttpService.judge`. What it
+ * throws is thrown there, and nobody was welcome.
+ */
+export type Welcome = 'loopback' | 'any' | readonly string[] | ((value: string) => boolean);
+
+/** Who wants to use a legacy session, and who opened it. Origins are as they came. */
+export interface SessionClaim {
+  readonly session: string;
+  /** The principal of the request that opened it, and its origin. */
+  readonly openedBy: string | undefined;
+  readonly openedFrom: string | undefined;
+  /** Those of this request. */
+  readonly principal: string | undefined;
+  readonly origin: string | undefined;
 }
 
 /** The head of a request. */
@@ -131,15 +154,53 @@ function readResponse(): HttpResponse {
   return Object.freeze({ status, headers, body: length < 0 ? undefined : body, diagnostic: optional() });
 }
 
+/** What a function of the application has thrown, while the native part was asking. */
+let thrown: { readonly error: unknown } | undefined;
+
+/** What a function of the application answers. One that fails welcomes nobody. */
+function judged(ask: () => boolean): boolean {
+  try {
+    return Boolean(ask());
+  } catch (error) {
+    thrown ??= { error };
+    return false;
+  }
+}
+
+/** Does something in the native part that may ask the application; throws what that has thrown. */
+function asking<T>(act: () => T): T {
+  const outer = thrown;
+  thrown = undefined;
+  try {
+    const done = guarded(act);
+    // What `act` has set is not seen by the compiler.
+    const failed = thrown as { readonly error: unknown } | undefined;
+    if (failed !== undefined) throw failed.error;
+    return done;
+  } finally {
+    thrown = outer;
+  }
+}
+
 /** What is served, and how: immutable. */
 export class HttpService {
   /** @internal */
   readonly native: NativeService;
 
   constructor(definition: Definition, options: ServiceOptions = {}) {
-    const { keepAliveMs, hosts, origins, replay, ssePair, ...switches } = options;
-    const welcome = (allow: ServiceOptions['hosts']) =>
-      allow === undefined ? undefined : typeof allow === 'string' ? { [allow]: [] } : { list: allow };
+    const { keepAliveMs, hosts, origins, owner, replay, ssePair, ...switches } = options;
+    const welcome = (allow: Welcome | undefined) =>
+      typeof allow === 'string' ? { [allow]: [] } : typeof allow === 'object' ? { list: allow } : undefined;
+    const asks = (allow: Welcome | undefined) =>
+      typeof allow === 'function' ? (value: string) => judged(() => allow(value)) : null;
+    const owns =
+      owner &&
+      ((session: string, openedBy?: string, openedFrom?: string, principal?: string, origin?: string) =>
+        judged(() => {
+          const [by, from] = [openedBy ?? undefined, openedFrom ?? undefined];
+          const now = { principal: principal ?? undefined, origin: origin ?? undefined };
+          return owner({ session, openedBy: by, openedFrom: from, ...now });
+        }));
     const settings = stringifyJson({
       ...snake(switches),
       keep_alive_ms: keepAliveMs ?? undefined,
@@ -149,7 +210,9 @@ export class HttpService {
       replay: replay && snake(replay),
       sse_pair: ssePair && [ssePair.events, ssePair.messages],
     });
-    this.native = guarded(() => new native.HttpService(definitionOf(definition), settings));
+    this.native = guarded(
+      () => new native.HttpService(definitionOf(definition), settings, asks(hosts), asks(origins), owns ?? null),
+    );
     Object.freeze(this);
   }
 
@@ -185,7 +248,7 @@ export class HttpRequest {
       for (let at = 0; at + 1 < turns.length; at += 2) pairs.push([turns[at] as string, turns[at + 1] as string]);
     } else pairs.push(...(headers as readonly (readonly [string, string])[]));
     const list = JSON.stringify(pairs);
-    this.native = guarded(
+    this.native = asking(
       () => new native.HttpRequest(service.native, method, target, authority ?? null, list, principal ?? null),
     );
   }
@@ -232,7 +295,7 @@ export abstract class HttpMachine extends ServerMachine<HttpServerAction> {
   protected read(kind: number): HttpServerAction {
     switch (kind) {
       case 1:
-        return this.invocation();
+        return readInvocation(this);
       case 2:
         return readCancelled();
       case 3:
@@ -370,12 +433,12 @@ export class HttpEndpoint {
 
   /** A seed that nobody else has, for one request. */
   seed(): Uint8Array {
-    return this.#native.seed();
+    return guarded(() => this.#native.seed());
   }
 
   /** Leads a request whose way is `session`. */
   admit(request: HttpRequest, now?: Now): Admitted {
-    const number = guarded(() => this.#native.admit(request.native, mono(now), unix(now)));
+    const number = asking(() => this.#native.admit(request.native, mono(now), unix(now)));
     const machine = this.#native.opened();
     if (machine !== null) this.#sessions.set(number, new HttpSession(machine, number));
     if (request.way === 'exchange') return { kind: 'exchange', exchange: request.exchange() };
@@ -390,12 +453,12 @@ export class HttpEndpoint {
 
   /** An exchange of a session is over: its answer is complete, or its client is gone. */
   exchangeEnded(session: HttpSession, now?: Now): void {
-    this.#native.exchangeEnded(session.number, mono(now), unix(now));
+    guarded(() => this.#native.exchangeEnded(session.number, mono(now), unix(now)));
   }
 
   /** Forgets a session, after `closed`. */
   remove(session: HttpSession): void {
-    this.#native.remove(session.number);
+    guarded(() => this.#native.remove(session.number));
     this.#sessions.delete(session.number);
   }
 
@@ -415,7 +478,7 @@ export class HttpEndpoint {
 
   /** Forgets a listen stream, when its exchange is over. */
   unlisten(exchange: HttpExchange): void {
-    this.#native.unlisten(exchange.native);
+    guarded(() => this.#native.unlisten(exchange.native));
     for (const [number, known] of this.#listeners) if (known === exchange) this.#listeners.delete(number);
   }
 
@@ -429,7 +492,7 @@ export class HttpEndpoint {
 
   /** Serves something else from now on. The answer names the lists that have changed, for those who listen. */
   replaceService(service: HttpService): Event[] {
-    return this.#native.replaceService(service.native) as Event[];
+    return guarded(() => this.#native.replaceService(service.native)) as Event[];
   }
 
   /** A session as bytes, for another process; `undefined` while requests are in flight. */
@@ -447,12 +510,12 @@ export class HttpEndpoint {
 
   /** Removes sessions that have been idle for too long: `pollExpired` hands them out. */
   handleTimeout(now?: Now): void {
-    this.#native.handleTimeout(mono(now), unix(now));
+    guarded(() => this.#native.handleTimeout(mono(now), unix(now)));
   }
 
   /** A session that has expired: close its machine. */
   pollExpired(): HttpSession | undefined {
-    const number = this.#native.pollExpired();
+    const number = guarded(() => this.#native.pollExpired());
     if (number === null) return undefined;
     const session = this.#sessions.get(number);
     this.#sessions.delete(number);
@@ -461,6 +524,6 @@ export class HttpEndpoint {
 
   /** When to call `handleTimeout`. */
   pollTimeout(): Timeout | undefined {
-    return timeoutOf(this.#native.pollTimeout(numbers));
+    return timeoutOf(guarded(() => this.#native.pollTimeout(numbers)));
   }
 }

@@ -2,6 +2,8 @@
  * JSON without loss: integers beyond 2^53 become `BigInt`, and `BigInt` and {@link RawJson} are written as they are.
  */
 
+import { misuse } from './errors';
+
 /** Anything that JSON can say. Integers that a `number` cannot hold are `bigint`. */
 export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | { [name: string]: JsonValue };
 /** A JSON object. */
@@ -15,9 +17,10 @@ export class RawJson {
   /** The text. */
   readonly text: string;
 
-  /** `text` is one JSON value, as a string or as UTF-8. */
+  /** `text` is one JSON value, as a string or as UTF-8. Throws `MisuseError` if it is not well-formed. */
   constructor(text: string | Uint8Array) {
-    this.text = typeof text === 'string' ? text : Buffer.from(text).toString('utf8');
+    this.text = typeof text === 'string' ? text : decoded(text);
+    if (!this.text.isWellFormed()) throw misuse('a raw text has half of a surrogate pair: it cannot be sent');
     Object.freeze(this);
   }
 
@@ -30,6 +33,14 @@ export class RawJson {
   toJSON(): string {
     if (collected === undefined) throw NOT_PLAIN;
     return collect(this.text);
+  }
+}
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw misuse('a raw text is not UTF-8', cause);
   }
 }
 
@@ -49,7 +60,7 @@ const INTEGER = /^-?[0-9]{16,}$/;
 
 /** Parses JSON text. Integers beyond 2^53 become `BigInt`; fractions are `number`, as ever. */
 export function parseJson(text: string): JsonValue {
-  return (LONG.test(text) ? parseExact(text) : JSON.parse(text)) as JsonValue;
+  return (text.length >= 16 && LONG.test(text) ? parseExact(text) : JSON.parse(text)) as JsonValue;
 }
 
 function parseExact(text: string): unknown {
@@ -63,14 +74,16 @@ function parseExact(text: string): unknown {
   );
 }
 
-/** Writes a value as JSON text. `BigInt` is written as the integer that it is, {@link RawJson} as its text. */
+/**
+ * Writes a value as JSON text. `BigInt` is written as the integer that it is, {@link RawJson} as its text. Throws
+ * `MisuseError` if JSON cannot say it, such as an object that contains itself; its `cause` is what has hindered it.
+ */
 export function stringifyJson(value: unknown): string {
   if (value instanceof RawJson) return value.text;
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+  } catch {
     text = stringifyExact(value);
   }
   return text === undefined ? 'null' : text;
@@ -84,6 +97,9 @@ function stringifyExact(value: unknown): string | undefined {
       typeof plain === 'bigint' ? collect(plain.toString()) : plain,
     ) as string | undefined;
     return text === undefined ? undefined : fill(text, texts);
+  } catch (cause) {
+    const why = cause instanceof Error ? (cause.message.split('\n', 1)[0] as string) : String(cause);
+    throw misuse(`the value cannot be written as JSON: ${why}`, cause);
   } finally {
     collected = before;
   }

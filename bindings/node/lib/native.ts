@@ -7,15 +7,12 @@ import { translated } from './errors';
 
 /** @internal */
 export interface NativeServer {
-  handleBytes(bytes: Uint8Array, written: number, mono: number, unix: number): void;
-  handleText(text: string, written: number, mono: number, unix: number): void;
+  place(): number;
   written(bytes: number, exchange: number, mono: number, unix: number): void;
   handleTimeout(mono: number, unix: number): void;
-  poll(numbers: Float64Array): string | null;
   pollTimeout(numbers: Float64Array): string | null;
   wantsInput(): boolean;
   isClosed(): boolean;
-  reply(low: number, high: number, kind: number, value: string | null, mono: number, unix: number): void;
   abandon(low: number, high: number, mono: number, unix: number): void;
   context(low: number, high: number): string;
   act(verb: string, mono: number, unix: number): string | null;
@@ -73,11 +70,26 @@ export interface NativeEndpoint {
   pollTimeout(numbers: Float64Array): string | null;
 }
 
+/** What every call needs of a server's machine: functions, whose numbers are in memory, for the sake of speed. */
+interface Verbs {
+  read_text(text: string): string | null;
+  read_bytes(bytes: Uint8Array): string | null;
+  reply(value: string | null): string | null;
+  poll(): string | null;
+}
+
 interface Native {
+  verbs: (numbers: Float64Array) => Verbs;
   Definition: new (settings: string) => NativeDefinition;
   ServerMachine: new (definition: NativeDefinition, seed: Uint8Array) => NativeServer;
   ClientMachine: new (settings: string, place: string | null) => NativeClient;
-  HttpService: new (definition: NativeDefinition, settings: string) => NativeService;
+  HttpService: new (
+    definition: NativeDefinition,
+    settings: string,
+    hosts: ((host: string) => boolean) | null,
+    origins: ((origin: string) => boolean) | null,
+    owner: ((session: string, ...claim: (string | undefined)[]) => boolean) | null,
+  ) => NativeService;
   HttpRequest: new (
     service: NativeService,
     method: string,
@@ -142,13 +154,39 @@ export function seedOf(seed: Uint8Array | undefined): Uint8Array {
   return seed ?? crypto.getRandomValues(new Uint8Array(32));
 }
 
-/** What an action is read from. One is enough: nothing runs between the writing and the reading. @internal */
+/**
+ * What an action is read from, and a verb's numbers are written to. One is enough: nothing runs between the writing and
+ * the reading. Nobody else may get hold of it, for the native part relies on its being there.
+ * @internal
+ */
 export const numbers = new Float64Array(32);
 /** Where it says whether an action of a server is the last one for now. @internal */
 export const LAST = 31;
+/** @internal */
+export const verbs: Verbs = native.verbs(numbers);
 let text = '';
 let at = 0;
 let from = 0;
+
+const clock = performance;
+let wall = 0;
+let wallAt = -Infinity;
+
+/** Writes the time down for a verb, and gives the monotonic one. @internal */
+export function times(now: Now | undefined): number {
+  if (now !== undefined) {
+    numbers[2] = unix(now);
+    return (numbers[1] = mono(now));
+  }
+  const at = clock.now();
+  // The wall clock tells milliseconds, and need not be read more often.
+  if (at - wallAt >= 1) {
+    wall = Date.now();
+    wallAt = at;
+  }
+  numbers[2] = wall;
+  return (numbers[1] = at);
+}
 
 /** Begins to read an action, and gives its kind. @internal */
 export function begin(packed: string): number {

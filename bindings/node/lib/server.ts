@@ -37,7 +37,9 @@ import {
   numbers,
   seedOf,
   timeoutOf,
+  times,
   unix,
+  verbs,
   type NativeDefinition,
   type NativeServer,
   type Now,
@@ -47,6 +49,10 @@ import {
 /** What the application answers: an object with one member, which says of which kind. */
 export type Reply =
   | { readonly tool: CallToolResult | RawJson }
+  /** The result of a tool that is one text: what most tools say, and the fastest way to say it. */
+  | { readonly text: string }
+  /** The same of a tool that has failed: for the model to read. */
+  | { readonly errorText: string }
   | { readonly prompt: GetPromptResult | RawJson }
   | { readonly resource: ReadResourceResult | RawJson }
   | { readonly completion: Completion | RawJson }
@@ -115,25 +121,62 @@ export type ServerAction =
   | DiagnosticAction
   | ClosedAction;
 
-const REPLIES: { readonly [kind: string]: number } = {
-  tool: 0,
-  prompt: 1,
-  resource: 2,
-  completion: 3,
-  list: 4,
-  input: 5,
-  error: 6,
-  raw: 7,
-  empty: 8,
-  failed: 9,
-  stateUsed: 10,
-};
+/** The numbers of the kinds of replies, in the native part. */
+const REPLIES = new Map([
+  ['tool', 0],
+  ['prompt', 1],
+  ['resource', 2],
+  ['completion', 3],
+  ['list', 4],
+  ['input', 5],
+  ['error', 6],
+  ['raw', 7],
+  ['empty', 8],
+  ['failed', 9],
+  ['stateUsed', 10],
+  ['text', 11],
+  ['errorText', 12],
+]);
+
+const REPLY_TOOL = 0;
+const REPLY_TEXT = 11;
+
+/** The one member of a reply. */
+function kindOf(reply: Reply): string {
+  let found: string | undefined;
+  for (const kind in reply) {
+    if (found !== undefined) throw misuse(`a reply has one member, not ${found} and ${kind}`);
+    found = kind;
+  }
+  if (found === undefined) throw misuse('a reply is an object with one member, which says of which kind');
+  return found;
+}
+
+/** The text of a result that is one text and nothing else, as most are: it need not be written as JSON, and read again. */
+function textOf(result: unknown): string | undefined {
+  if (!isPlain(result, 'content', 'content') || !Array.isArray(result['content'])) return undefined;
+  const blocks = result['content'] as unknown[] & { toJSON?: unknown };
+  const block = blocks.length === 1 && blocks.toJSON === undefined ? blocks[0] : undefined;
+  if (!isPlain(block, 'type', 'text') || block['type'] !== 'text') return undefined;
+  return typeof block['text'] === 'string' ? block['text'] : undefined;
+}
+
+/** Whether JSON would write an object as it is, and it has no other members than these. */
+function isPlain(value: unknown, one: string, other: string): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const name in value) if (name !== one && name !== other) return false;
+  return (value as { toJSON?: unknown }).toJSON === undefined;
+}
 
 function replyText(kind: string, value: unknown): string | null {
   switch (kind) {
     case 'failed':
     case 'stateUsed':
       return null;
+    case 'text':
+    case 'errorText':
+      if (typeof value !== 'string') throw misuse(`a reply of the kind ${kind} is a string`);
+      return value;
     case 'list': {
       const { items, nextCursor } = value as ListPage;
       return stringifyJson({ items, next_cursor: nextCursor });
@@ -147,9 +190,14 @@ function replyText(kind: string, value: unknown): string | null {
 type Halves = [number, number];
 
 /** What every machine of a server can do. */
-export abstract class ServerMachine<A> {
+export abstract class ServerMachine<A extends { readonly kind: string }> {
   /** @internal */
   readonly native: NativeServer;
+  readonly #place: number;
+  /** What a verb has brought with it; the next to be polled. */
+  #next: A | undefined;
+  /** When that was. */
+  #nextAt = 0;
   /** Whether nothing is queued, as far as is known: a crossing is saved. @internal */
   drained = false;
   /** Slots that were collected before they were used. */
@@ -167,6 +215,7 @@ export abstract class ServerMachine<A> {
   /** @internal */
   constructor(machine: NativeServer) {
     this.native = machine;
+    this.#place = machine.place();
   }
 
   /** @internal */
@@ -175,14 +224,19 @@ export abstract class ServerMachine<A> {
   /** The next thing to do; `undefined` when everything is done. To be asked until then, after every verb. */
   poll(): A | undefined {
     if (this.#fresh !== undefined) this.#watched();
+    const next = this.#next;
+    this.#next = undefined;
+    if (next !== undefined) return this.#handed(next);
     if (this.drained) return undefined;
-    const packed = this.native.poll(numbers);
+    numbers[0] = this.#place;
+    const packed = verbs.poll();
     this.drained = packed === null || numbers[LAST] === 1;
-    return packed === null ? undefined : this.read(begin(packed));
+    return packed === null ? undefined : this.#handed(this.read(begin(packed)));
   }
 
   /** When to call `handleTimeout`, and why; `undefined` if nothing is waited for. */
   pollTimeout(): Timeout | undefined {
+    if (this.#next !== undefined) return Object.freeze({ at: this.#nextAt, kind: 'actions' });
     return timeoutOf(this.native.pollTimeout(numbers));
   }
 
@@ -201,20 +255,28 @@ export abstract class ServerMachine<A> {
    */
   reply(slot: ReplySlot, reply: Reply, now?: Now): void {
     this.#own(slot);
-    for (const kind in reply) {
-      const number = REPLIES[kind];
-      if (number === undefined) break;
-      const text = replyText(kind, (reply as Record<string, unknown>)[kind]);
-      this.settle(now);
-      try {
-        this.native.reply(slot.low, slot.high, number, text, mono(now), unix(now));
-      } catch (error) {
-        throw translated(error);
-      }
-      this.#used(slot);
-      return;
+    const kind = kindOf(reply);
+    let number = REPLIES.get(kind);
+    if (number === undefined) throw misuse(`there is no reply of the kind ${JSON.stringify(kind)}`);
+    const value = (reply as Record<string, unknown>)[kind];
+    const plain = number === REPLY_TOOL ? textOf(value) : undefined;
+    if (plain !== undefined) number = REPLY_TEXT;
+    const text = plain ?? replyText(kind, value);
+    const fresh = slot === this.#fresh;
+    if (fresh) this.#fresh = undefined;
+    this.settle(now);
+    this.begin(now);
+    numbers[4] = slot.low;
+    numbers[5] = slot.high;
+    numbers[6] = number;
+    try {
+      this.brought(verbs.reply(text));
+    } catch (error) {
+      // It may still be open.
+      if (fresh) this.#fresh = slot;
+      throw translated(error);
     }
-    throw misuse('a reply is an object with one member, which says of which kind');
+    if (!fresh) this.#watch?.unregister(slot);
   }
 
   /** Ends the request of a slot without an answer: its handler is gone. */
@@ -222,7 +284,7 @@ export abstract class ServerMachine<A> {
     this.#own(slot);
     this.settle(now);
     this.native.abandon(slot.low, slot.high, mono(now), unix(now));
-    this.#used(slot);
+    this.#watch?.unregister(slot);
   }
 
   /** Reports how far the request of `slot` has got. */
@@ -294,16 +356,31 @@ export abstract class ServerMachine<A> {
     }
   }
 
-  /** @internal */
-  protected invocation(): Invocation {
-    const invocation = readInvocation(this);
-    this.#fresh = invocation.slot;
-    return invocation;
+  /** Writes down for the verbs which machine is meant, when, and whether they shall poll. @internal */
+  protected begin(now: Now | undefined): void {
+    const at = times(now);
+    numbers[0] = this.#place;
+    if (this.#next === undefined) {
+      this.#nextAt = at;
+      numbers[3] = 1;
+    } else numbers[3] = 0;
+  }
+
+  /** Takes what a verb has brought with it. @internal */
+  protected brought(packed: string | null): void {
+    if (packed !== null) {
+      this.drained = numbers[LAST] === 1;
+      this.#next = this.read(begin(packed));
+    } else this.drained = this.#next === undefined;
+  }
+
+  #handed(action: A): A {
+    if (action.kind === 'invoke') this.#fresh = (action as unknown as Invocation).slot;
+    return action;
   }
 
   #own(slot: ReplySlot): void {
     if (slot.machine !== this) throw misuse('the reply slot is another machine\'s');
-    if (slot === this.#fresh) this.#fresh = undefined;
   }
 
   #watched(): void {
@@ -318,10 +395,6 @@ export abstract class ServerMachine<A> {
       });
     }
     this.#watch.register(slot, [slot.low, slot.high], slot);
-  }
-
-  #used(slot: ReplySlot): void {
-    this.#watch?.unregister(slot);
   }
 }
 
@@ -360,7 +433,7 @@ export class Server extends ServerMachine<ServerAction> {
       case 0:
         return new WriteAction();
       case 1:
-        return this.invocation();
+        return readInvocation(this);
       case 2:
         return readCancelled();
       case 3:
@@ -374,17 +447,21 @@ export class Server extends ServerMachine<ServerAction> {
     }
   }
 
-  /** Bytes arrived, cut anywhere. Text is taken for UTF-8. */
+  /**
+   * Bytes arrived, cut anywhere. Text is taken for the bytes of its UTF-8, and has to consist of whole code points: one
+   * with half of a surrogate pair, as a chunk may begin or end with, throws `MisuseError` and is not read. Give bytes,
+   * or let a `TextDecoder` or a stream with an encoding hold halves back.
+   */
   handle(input: Uint8Array | string, now?: Now): void {
     this.settle(now);
-    const written = this.#written;
-    this.#written = 0;
+    this.begin(now);
+    numbers[4] = this.#written;
     try {
-      if (typeof input === 'string') this.native.handleText(input, written, mono(now), unix(now));
-      else this.native.handleBytes(input, written, mono(now), unix(now));
+      this.brought(typeof input === 'string' ? verbs.read_text(input) : verbs.read_bytes(input));
     } catch (error) {
       throw translated(error);
     }
+    this.#written = 0;
   }
 
   /** The client will send no more. What is owed is still written; then the machine closes. */

@@ -18,7 +18,7 @@ pub(crate) fn pack(env: &Env, buffer: &mut Buffer, numbers: Numbers<'_>, said: S
     match said {
         Said::Write(frame) => pack.number(0.0).number(frame.len() as f64).utf8(&frame),
         Said::Invoke { slot, call, version, round } => {
-            pack.number(1.0).halves(slot.to_u64()).number(f64::from(round)).text(call.name()).text(version);
+            pack.number(1.0).halves(slot.to_u64()).number(kind(&call)).number(f64::from(round)).text(version);
             invoked(&mut pack, &call)
         }
         Said::Other(action) => other(&mut pack, action)?,
@@ -72,6 +72,21 @@ pub(crate) fn respond<'p, 'a>(pack: &'p mut Pack<'a>, response: &Response) -> &'
     pack.number(f64::from(response.status())).number(length);
     pack.text(&serde_json::to_string(&headers).unwrap_or_default()).utf8(body);
     pack.optional(response.diagnostic().map(ToString::to_string).as_deref())
+}
+
+/// The number of a kind, in the table of the wrapper.
+const fn kind(call: &Call) -> f64 {
+    match call {
+        Call::Tool { .. } => 0.0,
+        Call::Prompt { .. } => 1.0,
+        Call::Read { .. } => 2.0,
+        Call::Complete { .. } => 3.0,
+        Call::List { .. } => 4.0,
+        Call::Raw { .. } => 5.0,
+        Call::Subscribe { .. } => 6.0,
+        Call::Unsubscribe { .. } => 7.0,
+        _ => -1.0,
+    }
 }
 
 /// What is asked, in the order of each kind.

@@ -11,7 +11,7 @@ use napi_derive::napi;
 
 use crate::action::diagnostic;
 use crate::pack::{Buffer, Made, Numbers, Pack};
-use crate::value::{thrown, timeout};
+use crate::value::{Text, thrown, timeout};
 
 /// A machine of a client: of a stream, or of HTTP.
 #[napi]
@@ -24,8 +24,8 @@ pub struct ClientMachine {
 impl ClientMachine {
     /// A client of a stream, or with an address, of HTTP.
     #[napi(constructor)]
-    pub fn new(settings: String, place: Option<String>) -> Result<Self> {
-        let machine = Machine::new(&settings, place.as_deref()).map_err(thrown)?;
+    pub fn new(settings: Text, place: Option<Text>) -> Result<Self> {
+        let machine = Machine::new(&settings.0, place.as_ref().map(|text| &*text.0)).map_err(thrown)?;
         Ok(Self { machine, buffer: Buffer::default() })
     }
 
@@ -37,8 +37,8 @@ impl ClientMachine {
 
     /// The same of text.
     #[napi]
-    pub fn handle_text(&mut self, text: String, fetch: f64, mono: f64, unix: f64) -> Result<()> {
-        self.machine.bytes(now(mono, unix), fetch as u64, text.into()).map_err(thrown)
+    pub fn handle_text(&mut self, text: Text, fetch: f64, mono: f64, unix: f64) -> Result<()> {
+        self.machine.bytes(now(mono, unix), fetch as u64, text.0.into()).map_err(thrown)
     }
 
     /// `Input::Written`.
@@ -79,8 +79,8 @@ impl ClientMachine {
 
     /// Every other verb.
     #[napi]
-    pub fn act(&mut self, verb: String, mono: f64, unix: f64) -> Result<Option<String>> {
-        self.machine.act(now(mono, unix), &verb).map_err(thrown)
+    pub fn act(&mut self, verb: Text, mono: f64, unix: f64) -> Result<Option<String>> {
+        self.machine.act(now(mono, unix), &verb.0).map_err(thrown)
     }
 }
 

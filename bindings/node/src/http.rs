@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcp_sansio::http::server::Service;
-use mcp_sansio_told::http::{Incoming, Registry, service};
-use mcp_sansio_told::told::now;
+use mcp_sansio::http::server::{Allow, Service};
+use mcp_sansio_told::http::{Incoming, Registry, options};
+use mcp_sansio_told::told::{bytes_text, now};
 use napi::Env;
-use napi::bindgen_prelude::{Buffer as Octets, Result};
+use napi::bindgen_prelude::{Buffer as Octets, FnArgs, FunctionRef, JsValuesTupleIntoVec, Result};
 use napi_derive::napi;
 
 use crate::action::respond;
 use crate::pack::{Buffer, Made, Numbers, Pack};
 use crate::server::{Definition, ServerMachine};
-use crate::value::{thrown, timeout};
+use crate::value::{Text, thrown, timeout};
 
 /// What an HTTP server is.
 #[napi]
@@ -21,10 +21,51 @@ pub struct HttpService(Arc<Service>);
 
 #[napi]
 impl HttpService {
-    /// A service of a definition.
+    /// A service of a definition. The functions say whether a host, an origin or the user of a session is welcome.
     #[napi(constructor)]
-    pub fn new(definition: &Definition, settings: String) -> Result<Self> {
-        service(&definition.0, &settings).map(Self).map_err(thrown)
+    pub fn new(
+        env: Env,
+        definition: &Definition,
+        settings: Text,
+        hosts: Option<Welcome>,
+        origins: Option<Welcome>,
+        owner: Option<Owner>,
+    ) -> Result<Self> {
+        let mut options = options(&settings.0).map_err(thrown)?;
+        let ask = Ask(env.raw().expose_provenance());
+        if let Some(welcome) = hosts {
+            options = options.hosts(Allow::when(move |host| ask.whether(&welcome, (host.to_owned(),))));
+        }
+        if let Some(welcome) = origins {
+            options = options.origins(Allow::when(move |origin| ask.whether(&welcome, (origin.to_owned(),))));
+        }
+        if let Some(owner) = owner {
+            options = options.owner(move |claim| {
+                let [opened_by, principal] = [claim.opened_by, claim.principal].map(|who| who.map(str::to_owned));
+                let [opened_from, origin] = [claim.opened_from, claim.origin].map(|from| from.map(bytes_text));
+                ask.whether(&owner, (claim.session.to_owned(), opened_by, opened_from, principal, origin))
+            });
+        }
+        Ok(Self(Arc::new(Service::new(Arc::clone(&definition.0), options))))
+    }
+}
+
+type Welcome = FunctionRef<FnArgs<(String,)>, bool>;
+type Owner = FunctionRef<FnArgs<(String, Option<String>, Option<String>, Option<String>, Option<String>)>, bool>;
+
+/// Asks functions of JavaScript, on the thread that they are from: no object of it leaves that.
+#[derive(Clone, Copy)]
+struct Ask(usize);
+
+impl Ask {
+    /// What a function answers. One that fails welcomes nobody.
+    fn whether<T>(self, function: &FunctionRef<FnArgs<T>, bool>, arguments: T) -> bool
+    where
+        FnArgs<T>: JsValuesTupleIntoVec,
+    {
+        let env = Env::from(std::ptr::with_exposed_provenance_mut(self.0));
+        let answer = function.borrow_back(&env).and_then(|function| function.call(FnArgs { data: arguments }));
+        answer.unwrap_or(false)
     }
 }
 
@@ -41,13 +82,14 @@ impl HttpRequest {
     #[napi(constructor)]
     pub fn new(
         service: &HttpService,
-        method: String,
-        target: String,
-        authority: Option<String>,
-        headers: String,
-        principal: Option<String>,
+        method: Text,
+        target: Text,
+        authority: Option<Text>,
+        headers: Text,
+        principal: Option<Text>,
     ) -> Result<Self> {
-        let request = Incoming::judge(&service.0, (&method, &target), authority.as_deref(), &headers, principal);
+        let (authority, principal) = (authority.map(|text| text.0), principal.map(|text| text.0));
+        let request = Incoming::judge(&service.0, (&method.0, &target.0), authority.as_deref(), &headers.0, principal);
         Ok(Self { request: request.map_err(thrown)?, buffer: Buffer::default() })
     }
 
@@ -90,8 +132,9 @@ impl HttpRequest {
 
     /// `Session::accept`.
     #[napi]
-    pub fn accept(&mut self, session: &mut ServerMachine, mono: f64, unix: f64) -> Result<f64> {
-        let exchange = self.request.accept(now(mono, unix), &mut session.machine).map_err(thrown)?;
+    pub fn accept(&mut self, session: &ServerMachine, mono: f64, unix: f64) -> Result<f64> {
+        let session = &mut session.serving.borrow_mut().machine;
+        let exchange = self.request.accept(now(mono, unix), session).map_err(thrown)?;
         Ok(exchange as f64)
     }
 }
@@ -135,7 +178,7 @@ impl HttpEndpoint {
     /// `Session::export`.
     #[napi]
     pub fn export(&self, session: &ServerMachine) -> Option<Octets> {
-        Registry::export(&session.machine).map(|bytes| bytes.to_vec().into())
+        Registry::export(&session.serving.borrow().machine).map(|bytes| bytes.to_vec().into())
     }
 
     /// `exchange_ended`.
@@ -152,20 +195,20 @@ impl HttpEndpoint {
 
     /// `listen`: whether there was room.
     #[napi]
-    pub fn listen(&mut self, machine: &mut ServerMachine, number: u32, mono: f64, unix: f64) -> Result<bool> {
-        self.0.listen(now(mono, unix), &mut machine.machine, number).map_err(thrown)
+    pub fn listen(&mut self, machine: &ServerMachine, number: u32, mono: f64, unix: f64) -> Result<bool> {
+        self.0.listen(now(mono, unix), &mut machine.serving.borrow_mut().machine, number).map_err(thrown)
     }
 
     /// `unlisten`.
     #[napi]
     pub fn unlisten(&mut self, machine: &ServerMachine) {
-        self.0.unlisten(&machine.machine);
+        self.0.unlisten(&machine.serving.borrow().machine);
     }
 
     /// `listeners`: the numbers of those that want to hear of it.
     #[napi]
-    pub fn listeners(&self, changed: String, uri: Option<String>) -> Result<Vec<u32>> {
-        self.0.listeners(&changed, uri).map_err(thrown)
+    pub fn listeners(&self, changed: Text, uri: Option<Text>) -> Result<Vec<u32>> {
+        self.0.listeners(&changed.0, uri.map(|text| text.0)).map_err(thrown)
     }
 
     /// `replace_service`: the lists that have changed, by name.

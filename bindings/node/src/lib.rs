@@ -14,11 +14,13 @@
 //! | module | translates |
 //! |---|---|
 //! | [`pack`], [`value`] | actions; errors and time |
-//! | [`server`], [`action`] | the machines of a server, and what they say |
+//! | [`call`] | the verbs that every call makes |
+//! | [`server`], [`action`] | the other verbs of a server, and what its machines say |
 //! | [`http`] | service, registry, requests |
 //! | [`client`] | the machines of a client, and what they say |
 
 mod action;
+mod call;
 mod client;
 mod http;
 mod pack;

@@ -14,7 +14,7 @@ use napi::bindgen_prelude::ToNapiValue;
 use napi::{Env, sys};
 
 /// A room that is kept from one action to the next; a larger one is given back.
-const KEPT: usize = 64 << 10;
+pub(crate) const KEPT: usize = 64 << 10;
 
 /// The memory that numbers are written into. By this name, `#[napi]` takes it for a value rather than a class.
 pub(crate) type Numbers<'a> = &'a mut [f64];
@@ -29,22 +29,6 @@ impl ToNapiValue for Made {
     }
 }
 
-/// Makes the string, without decoding it where it is ASCII.
-#[allow(unsafe_code, reason = "napi has no safe way from borrowed bytes to a string that need not be decoded")]
-pub(crate) fn string(env: &Env, text: &str) -> Made {
-    let mut value = ptr::null_mut();
-    let length = text.len().cast_signed();
-    // SAFETY: the pointer and the length are those of `text`, which lives until the call returns; ASCII is Latin-1.
-    unsafe {
-        if text.is_ascii() {
-            sys::napi_create_string_latin1(env.raw(), text.as_ptr().cast(), length, &raw mut value);
-        } else {
-            sys::napi_create_string_utf8(env.raw(), text.as_ptr().cast(), length, &raw mut value);
-        }
-    }
-    Made(value)
-}
-
 /// The text of the last action, and the room that it took.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer(String);
@@ -55,13 +39,14 @@ pub(crate) struct Pack<'a> {
     text: &'a mut String,
     written: usize,
     units: usize,
+    is_ascii: bool,
 }
 
 impl<'a> Pack<'a> {
     pub(crate) fn new(buffer: &'a mut Buffer, numbers: &'a mut [f64]) -> Self {
         buffer.0.clear();
         buffer.0.shrink_to(KEPT);
-        Self { numbers, text: &mut buffer.0, written: 0, units: 0 }
+        Self { numbers, text: &mut buffer.0, written: 0, units: 0, is_ascii: true }
     }
 
     pub(crate) fn number(&mut self, number: f64) -> &mut Self {
@@ -79,7 +64,12 @@ impl<'a> Pack<'a> {
 
     pub(crate) fn text(&mut self, text: &str) -> &mut Self {
         self.text.push_str(text);
-        self.units += if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
+        if text.is_ascii() {
+            self.units += text.len();
+        } else {
+            self.units += text.encode_utf16().count();
+            self.is_ascii = false;
+        }
         self.number(self.units as f64)
     }
 
@@ -98,7 +88,13 @@ impl<'a> Pack<'a> {
         }
     }
 
+    /// Makes the string, without decoding it where it is ASCII.
+    #[allow(unsafe_code, reason = "napi has no safe way from borrowed bytes to a string that need not be decoded")]
     pub(crate) fn made(&self, env: &Env) -> Made {
-        string(env, self.text)
+        let mut value = ptr::null_mut();
+        let create = if self.is_ascii { sys::napi_create_string_latin1 } else { sys::napi_create_string_utf8 };
+        // SAFETY: pointer and length are those of the text, which lives until the call returns; ASCII is Latin-1.
+        unsafe { create(env.raw(), self.text.as_ptr().cast(), self.text.len().cast_signed(), &raw mut value) };
+        Made(value)
     }
 }

@@ -1,4 +1,5 @@
-// The examples, each against the official TypeScript clients and servers, in both eras.
+// The examples, each against the official TypeScript and Python clients and servers, in both eras. `MCP_INTEROP_CACHE`
+// names the folder where `cargo xtask peers` has installed the Python ones; without it, they are left out.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -55,6 +56,31 @@ async function serveHttp(t) {
   t.after(() => server.kill());
   const [line] = await once(server.stdout, 'data');
   return String(line).trim();
+}
+
+const peers = process.env.MCP_INTEROP_CACHE;
+const python = peers && join(peers, process.platform === 'win32' ? 'venv/Scripts/python.exe' : 'venv/bin/python');
+
+/** What the Python client prints. */
+async function pythonSays(...args) {
+  const client = spawn(python, [join(here, 'official_client.py'), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  client.stdout.on('data', (chunk) => (said += chunk));
+  const [code] = await once(client, 'close');
+  return { code, said };
+}
+
+for (const [era, version] of [['legacy', '2025-11-25'], ['modern', '2026-07-28']]) {
+  const expected = { code: 0, said: `${version} add 42\n` };
+  const options = { skip: python === undefined && 'the official Python client is not installed' };
+  for (const server of ['stdio', 'streams']) {
+    test(`${server}.mjs serves Python, ${era}`, options, async () => {
+      assert.deepEqual(await pythonSays(era, process.execPath, example(server)), expected);
+    });
+  }
+  test(`http.mjs serves Python, ${era}`, options, async (t) => {
+    assert.deepEqual(await pythonSays(era, await serveHttp(t)), expected);
+  });
 }
 
 function runs(args, connect) {

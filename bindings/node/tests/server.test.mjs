@@ -57,6 +57,125 @@ test('a reply of the wrong shape is refused, and the slot stays open', () => {
   assert.match(server.poll().text, /"ok"/);
 });
 
+test('a reply has one kind, and a wrong one is named', () => {
+  const [server, { slot }] = invoked();
+  for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'tol']) {
+    const reply = Object.fromEntries([[name, { content: [] }]]);
+    assert.throws(() => server.reply(slot, reply), isMisuse(new RegExp(`kind "${name}"`)));
+  }
+  assert.throws(() => server.reply(slot, { tool: { content: [] }, failed: true }), isMisuse(/one member, not tool and failed/));
+  for (const none of [{}, null, undefined]) assert.throws(() => server.reply(slot, none), isMisuse(/one member/));
+  server.reply(slot, { tool: { content: [] } });
+  assert.equal(server.poll().kind, 'write');
+});
+
+test('a result that is one text is written as any other', () => {
+  const answer = (reply) => {
+    const [server, { slot }] = invoked();
+    server.reply(slot, reply);
+    const { kind, text } = server.poll();
+    assert.equal(kind, 'write');
+    return text;
+  };
+  const block = { type: 'text', text: 'a "text"\nof é' };
+  const plain = { content: [block] };
+  class Result {
+    content = [block];
+    toJSON() {
+      return { content: [{ type: 'text', text: 'its own' }] };
+    }
+  }
+  const results = [
+    plain,
+    { content: [] },
+    { content: [block, block] },
+    { content: [block], isError: false },
+    { content: [block], isError: true },
+    { content: [{ ...block, annotations: { priority: 1 } }] },
+    { content: [Object.assign(Object.create({ other: 1 }), block)] },
+    { content: Object.assign([block], { toJSON: () => [{ type: 'text', text: 'the list’s' }] }) },
+    Object.defineProperty({ content: [block] }, 'toJSON', { value: () => ({ content: [] }) }),
+    new Result(),
+    { ...plain, resultType: 'complete' },
+  ];
+  for (const result of results) {
+    assert.equal(answer({ tool: result }), answer({ tool: new RawJson(JSON.stringify(result)) }), JSON.stringify(result));
+  }
+  assert.equal(answer({ text: block.text }), answer({ tool: plain }));
+  assert.equal(answer({ errorText: block.text }), answer({ tool: { ...plain, isError: true } }));
+  const [server, { slot }] = invoked();
+  for (const text of [5, null, undefined, {}]) assert.throws(() => server.reply(slot, { text }), isMisuse(/is a string/));
+});
+
+test('what JSON cannot say is misuse, with its cause', () => {
+  const [server, { slot }] = invoked();
+  const content = [];
+  content.push({ type: 'text', text: 'x', around: content });
+  const fails = (reply, text, cause) =>
+    assert.throws(() => server.reply(slot, reply), (error) => isMisuse(text)(error) && error.cause instanceof cause);
+  fails({ tool: { content } }, /cannot be written as JSON: .*circular/, TypeError);
+  const toJSON = () => {
+    throw new RangeError('not now');
+  };
+  fails({ tool: { content: [], structuredContent: { toJSON } } }, /cannot be written as JSON: not now/, RangeError);
+  assert.throws(() => server.log({ level: 'info', data: content }), isMisuse(/circular/));
+  server.reply(slot, { tool: { content: [] } });
+  assert.equal(server.poll().kind, 'write');
+});
+
+test('half of a surrogate pair is refused, wherever a text may have one', () => {
+  const [high, low] = ['\ud83d', '\ude00'];
+  const half = /surrogate/;
+  const [server, { slot }] = invoked();
+  for (const text of [high, `a${low}`, `${low}${high}`, call(2).replace('any', `any${high}`)]) {
+    assert.throws(() => server.handle(text), isMisuse(half));
+    assert.throws(() => new Client({ name: 'c', version: '1' }).handle(text), isMisuse(half));
+    assert.throws(() => new RawJson(JSON.stringify('').replace('""', `"${text}"`)), isMisuse(half));
+    assert.throws(() => server.reply(slot, { tool: { content: [{ type: 'text', text }] } }), isMisuse(/surrogate|hex escape/));
+    assert.throws(() => new HttpService(definition).judge({ method: 'GET', target: `/${text}`, headers: [] }), isMisuse(half));
+  }
+  assert.throws(() => new RawJson(Buffer.from([0x22, 0xff, 0x22])), isMisuse(/not UTF-8/));
+  // What was refused is not read: the stream goes on.
+  const frame = call(3, `{"face":"${high}${low}"}`);
+  server.handle(frame);
+  assert.deepEqual(server.poll().arguments, { face: `${high}${low}` });
+  // Bytes may be cut anywhere.
+  for (const byte of Buffer.from(call(4, `{"face":"${high}${low}é"}`))) server.handle(Uint8Array.of(byte));
+  assert.deepEqual(server.poll().arguments, { face: `${high}${low}é` });
+});
+
+test('a text of any length is read whole', () => {
+  const server = new Server(Definition.builder('s', '1').tool({ name: 'any' }).build());
+  for (const length of [0, 1, 100, 1000, 4000, 70_000, 1_000_000, 3]) {
+    for (const letter of ['x', 'ä', '\u20ac', '\u{1f600}']) {
+      const text = letter.repeat(length);
+      server.handle(call(1, `{"text":"${text}"}`));
+      const { slot, arguments: given } = server.poll();
+      assert.equal(given.text, text);
+      server.reply(slot, { tool: { content: [{ type: 'text', text }] } });
+      const write = server.poll();
+      assert.equal(JSON.parse(write.text).result.content[0].text, text);
+      assert.equal(write.byteLength, Buffer.byteLength(write.text));
+      server.written(write.byteLength);
+    }
+  }
+});
+
+test('what a verb has brought about comes in order, and is due at once', () => {
+  const server = new Server(definition);
+  server.handle(call(1), 7);
+  assert.deepEqual({ ...server.pollTimeout() }, { at: 7, kind: 'actions' });
+  server.handle(call(2) + call(3), 8);
+  assert.equal(server.pollTimeout().kind, 'actions');
+  const open = [];
+  for (let action; (action = server.poll()) !== undefined; ) open.push(action);
+  assert.deepEqual(open.map(({ context }) => context.requestId), [1, 2, 3]);
+  for (const { slot } of open) server.reply(slot, { failed: true }, 9);
+  const ids = [];
+  for (let action; (action = server.poll()) !== undefined; ) ids.push(JSON.parse(action.text).id);
+  assert.deepEqual(ids, [1, 2, 3]);
+});
+
 test('a machine that is closed says so', () => {
   const server = new Server(definition);
   server.close();

@@ -66,6 +66,8 @@ pub fn reply(kind: u32, value: Option<String>) -> Result<Reply> {
         8 => Reply::Empty { meta: Some(json(text)?).filter(|meta| !meta.is_null()) },
         9 => Reply::Failed,
         10 => Reply::StateUsed,
+        11 => Reply::Tool(CallToolResult::text(text)),
+        12 => Reply::Tool(CallToolResult::error(text)),
         _ => return Err(argument("no kind of reply")),
     })
 }

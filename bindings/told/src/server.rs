@@ -253,7 +253,7 @@ impl Machine {
     }
 
     /// Answers an invocation. The kinds are numbered from 0: tool, prompt, resource, completion, list, input, error, raw,
-    /// empty, failed, state used.
+    /// empty, failed, state used, the result of a tool that is one text, and one that says so of an error.
     ///
     /// # Errors
     /// When the slot is not open; when the value has not the shape of its kind, which leaves the slot open.

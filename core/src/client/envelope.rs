@@ -18,6 +18,7 @@ use bytes::Bytes;
 use super::calls::Call;
 use super::config::Config;
 use super::request::{CallOptions, Request};
+use crate::copy::append;
 use crate::error::Misuse;
 use crate::ids::{ProgressToken, RequestId};
 use crate::json::Json;
@@ -146,7 +147,7 @@ pub(super) fn frame(
     let mut frame = FrameWriter::request_in(std::mem::take(buffer), &id, method, capacity);
     let out = frame.out();
     out.extend_from_slice(b",\"params\":");
-    out.extend_from_slice(request.params.as_bytes());
+    append(out, request.params.as_bytes());
     let mut params = ObjectWriter::reopen(out);
     if let Some(responses) = &request.input_responses {
         params.raw(Field::InputResponses.name(), responses.get());

@@ -20,6 +20,7 @@ use bytes::Bytes;
 use super::answer::{Form, Supplied};
 use super::api::{Action, InputAnswer, InputId, InputNeeded};
 use super::core::{Core, Route, owned_name};
+use crate::copy::append;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Refused;
 use crate::error::{Error, ErrorObject, Misuse};
@@ -274,7 +275,7 @@ impl Core {
         let frame = match reply {
             Ok(result) => {
                 let mut frame = FrameWriter::result(id, result.as_bytes().len());
-                frame.out().extend_from_slice(result.as_bytes());
+                append(frame.out(), result.as_bytes());
                 frame.finish()
             }
             Err(error) => FrameWriter::error(Some(id), false, error),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::api::{Answer, AnswerBody, List};
+use crate::copy::append;
 use crate::error::Misuse;
 use crate::ids::{ProgressToken, write_str};
 use crate::json::Json;
@@ -50,7 +51,7 @@ impl Request {
         write_str(&mut out, name);
         let span = short(start)..short(out.len());
         out.extend_from_slice(THEN);
-        out.extend_from_slice(arguments.as_bytes());
+        append(&mut out, arguments.as_bytes());
         out.push(b'}');
         Self { name: Some(span), ..Self::new(Method::ToolsCall, Json::from_validated(out.into())) }
     }

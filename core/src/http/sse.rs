@@ -32,6 +32,8 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use memchr::memchr2;
 
+use crate::copy::append;
+
 /// A comment, which every reader skips: keeps an idle stream open.
 pub const KEEP_ALIVE: &[u8] = b":\n\n";
 
@@ -293,7 +295,7 @@ impl Decoder {
         self.room(field, part.len())?;
         match field {
             Field::Data => self.pending.data.extend(part, end.is_some()),
-            Field::Event | Field::Id => self.pending.value.extend_from_slice(&part),
+            Field::Event | Field::Id => append(&mut self.pending.value, &part),
             Field::Retry => part.iter().for_each(|byte| self.pending.digits.push(*byte)),
         }
         if end.is_some() {
@@ -376,13 +378,13 @@ impl Data {
             Self::None => Self::Copied(part.to_vec()),
             Self::Slice(line) => {
                 let mut lines = Vec::with_capacity(line.len() + 1 + part.len());
-                lines.extend_from_slice(&line);
+                append(&mut lines, &line);
                 lines.push(b'\n');
-                lines.extend_from_slice(&part);
+                append(&mut lines, &part);
                 Self::Copied(lines)
             }
             Self::Copied(mut lines) => {
-                lines.extend_from_slice(&part);
+                append(&mut lines, &part);
                 Self::Copied(lines)
             }
         };
@@ -535,7 +537,7 @@ fn lines(out: &mut Vec<u8>, mut data: &[u8]) {
 fn line(out: &mut Vec<u8>, field: &str, value: &[u8]) {
     out.extend_from_slice(field.as_bytes());
     out.extend_from_slice(b": ");
-    out.extend_from_slice(value);
+    append(out, value);
     out.push(b'\n');
 }
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::scan;
+use crate::copy::append;
 use crate::error::ErrorObject;
 use crate::ids::RequestId;
 
@@ -103,7 +104,7 @@ impl FrameWriter {
     /// Adds `params` as raw text.
     pub(crate) fn params_raw(mut self, params: &[u8]) -> Bytes {
         self.out.extend_from_slice(b",\"params\":");
-        self.out.extend_from_slice(params);
+        append(&mut self.out, params);
         self.finish()
     }
 
@@ -179,7 +180,7 @@ pub(crate) fn write_str(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');
     if scan::needs_no_escape(text.as_bytes()) {
-        out.extend_from_slice(text.as_bytes());
+        append(out, text.as_bytes());
     } else {
         write_escaped(out, text.as_bytes());
     }
@@ -189,7 +190,7 @@ pub(crate) fn write_str(out: &mut Vec<u8>, text: &str) {
 fn write_escaped(out: &mut Vec<u8>, mut rest: &[u8]) {
     const HEX: [u8; 16] = *b"0123456789abcdef";
     while let Some((run, tail)) = rest.split_at_checked(scan::special(rest)) {
-        out.extend_from_slice(run);
+        append(out, run);
         let Some((byte, tail)) = tail.split_first() else { break };
         rest = tail;
         let short = match byte {
@@ -244,7 +245,7 @@ impl<'o> ObjectWriter<'o> {
     }
 
     pub(crate) fn raw(&mut self, name: &str, text: &str) -> &mut Self {
-        self.key(name).extend_from_slice(text.as_bytes());
+        append(self.key(name), text.as_bytes());
         self
     }
 

@@ -59,13 +59,13 @@ union! {
         /// Sound.
         Audio(AudioContent) = "audio",
         /// The address of a resource.
-        ResourceLink(ResourceLink) = "resource_link",
+        ResourceLink(ResourceLink, in Box) = "resource_link",
         /// A resource with its contents.
-        Resource(EmbeddedResource) = "resource",
+        Resource(EmbeddedResource, in Box) = "resource",
         /// Sampling: the model wants a tool to be run.
-        ToolUse(ToolUseContent) = "tool_use",
+        ToolUse(ToolUseContent, in Box) = "tool_use",
         /// Sampling: what a tool answered.
-        ToolResult(ToolResultContent) = "tool_result",
+        ToolResult(ToolResultContent, in Box) = "tool_result",
     }
     absent => Unknown
 }
@@ -104,13 +104,13 @@ impl ContentBlock {
     /// A resource with its contents.
     #[must_use]
     pub fn resource(contents: impl Into<ResourceContents>) -> Self {
-        Self::Resource(EmbeddedResource::new(contents))
+        EmbeddedResource::new(contents).into()
     }
 
     /// The address of a resource.
     #[must_use]
     pub fn resource_link(name: impl Into<String>, uri: impl Into<String>) -> Self {
-        Self::ResourceLink(ResourceLink::new(name, uri))
+        ResourceLink::new(name, uri).into()
     }
 
     /// The text, where the block is text.

@@ -294,7 +294,7 @@ macro_rules! union {
     (
         $(#[$meta:meta])*
         pub enum $name:ident by $tag:literal {
-            $($(#[$vdoc:meta])* $variant:ident($inner:ty) = $value:literal,)*
+            $($(#[$vdoc:meta])* $variant:ident($inner:ty $(, in $held:ident)?) = $value:literal,)*
         }
         absent => $absent:ident
     ) => {
@@ -302,7 +302,7 @@ macro_rules! union {
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum $name {
-            $($(#[$vdoc])* $variant($inner),)*
+            $($(#[$vdoc])* $variant($crate::model::macros::held!($inner $(, $held)?)),)*
             /// A kind that this crate does not know, as it came.
             Unknown(crate::json::Json),
         }
@@ -315,7 +315,7 @@ macro_rules! union {
                 parts: $crate::model::macros::Parts<'de, A>,
             ) -> Result<Self, A::Error> {
                 match parts.tag.as_deref() {
-                    $(Some($value) => parts.into_object().map(Self::$variant),)*
+                    $(Some($value) => parts.into_object::<$inner>().map(Self::from),)*
                     None => $crate::model::macros::absent_tag!($absent, parts),
                     Some(_) => parts.into_json().map(Self::Unknown),
                 }
@@ -339,9 +339,19 @@ macro_rules! union {
 
         $(impl From<$inner> for $name {
             fn from(inner: $inner) -> Self {
-                Self::$variant(inner)
+                Self::$variant(inner.into())
             }
         })*
+    };
+}
+
+/// The type that a [`union!`] holds for an object: a large one that is rare stands elsewhere.
+macro_rules! held {
+    ($inner:ty) => {
+        $inner
+    };
+    ($inner:ty, $held:ident) => {
+        $held<$inner>
     };
 }
 
@@ -437,5 +447,5 @@ macro_rules! open_enum {
 }
 
 pub(crate) use {
-    absent_tag, default_of, fill_member, members, object, open_enum, setters, tag_none, tag_type, tag_unit, union,
+    absent_tag, default_of, fill_member, held, members, object, open_enum, setters, tag_none, tag_type, tag_unit, union,
 };

@@ -223,13 +223,17 @@ impl CallToolResult {
     /// One text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::blocks([ContentBlock::text(text)])
+        let mut result = Self::new();
+        result.content = vec![ContentBlock::text(text)];
+        result
     }
 
     /// Blocks.
     #[must_use]
     pub fn blocks(blocks: impl IntoIterator<Item = ContentBlock>) -> Self {
-        Self::new().content(blocks.into_iter().collect::<Vec<_>>())
+        let mut result = Self::new();
+        result.content = blocks.into_iter().collect();
+        result
     }
 
     /// A structured value, with its JSON as a text for clients that read blocks only.

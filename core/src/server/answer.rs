@@ -8,15 +8,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::api::{Action, InputRequired, Reply};
-use super::core::{Batch, Core, Key, Pending, Subscribes};
+use super::core::{Batch, Core, Key, Pending};
 use super::result::{self, Expects, Unfit};
 use super::rounds::{self, Unaskable};
 use super::wire::{Fate, Route, Way};
+use crate::copy::append;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Entry;
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{ReplySlot, RequestId, SlotId};
-use crate::jsonrpc::FrameWriter;
+use crate::jsonrpc::{Field, FrameWriter, MethodName};
 use crate::machine::Now;
 use crate::model::CallToolResult;
 use crate::spec::{Era, ErrorCode, Method, Version};
@@ -30,6 +31,20 @@ impl Core {
         if entry.data.asking.is_some() {
             return Err(Misuse::SlotNotOpen.into());
         }
+        match (&entry.data.expects, &mut reply) {
+            (Expects::Tool(index), Reply::Tool(result)) if !entry.muted => {
+                let index = *index;
+                self.finish_tool(slot, index, result);
+                Ok(())
+            }
+            _ => self.reply_otherwise(now, slot, reply),
+        }
+    }
+
+    /// As [`Core::reply`], for all that is not the result of a tool.
+    #[inline(never)]
+    fn reply_otherwise(&mut self, now: Now, slot: SlotId, mut reply: Reply) -> Result<(), Error> {
+        let entry = self.inbound.get_mut(slot).ok_or(Misuse::SlotNotOpen)?;
         if let (Reply::Error(error), false) = (&reply, entry.muted)
             && error.code == ErrorCode::URL_ELICITATION_REQUIRED
             && entry.data.expects != Expects::Raw
@@ -103,19 +118,34 @@ impl Core {
     }
 
     /// Ends a request with a reply that is not a question.
-    pub(super) fn finish_with(&mut self, slot: SlotId, mut reply: Reply) {
+    pub(super) fn finish_with(&mut self, slot: SlotId, reply: Reply) {
         if let Some(entry) = self.end(slot) {
-            let (frame, fate) = match (&entry.data.expects, &mut reply) {
-                (Expects::Tool(index), Reply::Tool(result)) => self.write_tool_reply(&entry, *index, result),
-                _ => self.write_reply(&entry, reply),
-            };
+            let (frame, fate) = self.write_reply(&entry, reply);
             self.send(frame, entry.data.way, fate);
             self.close_if_drained();
         }
     }
 
+    /// Ends the call of a tool, which the client has not cancelled. Nothing is moved: the result is written from where
+    /// the application has it, the entry is dropped in its place.
+    fn finish_tool(&mut self, slot: SlotId, tool: Option<usize>, result: &mut CallToolResult) {
+        self.deadlines.clear(Key::Invocation(slot));
+        let Some(entry) = self.inbound.get_mut(slot) else { return };
+        let (version, way) = (entry.data.context.version(), entry.data.way);
+        let mut frame = FrameWriter::result_in(std::mem::take(&mut self.buffer), &entry.id);
+        let (frame, fate) = match result::write_tool(&self.definition, version, tool, result, frame.out()) {
+            Ok(()) => (frame.finish_whole_into(&mut self.buffer), Fate::Result),
+            Err(unfit) => {
+                let id = entry.id.clone();
+                self.unfit(&id, &unfit)
+            }
+        };
+        self.inbound.discard(slot);
+        self.send(frame, way, fate);
+        self.close_if_drained();
+    }
+
     /// Closes a slot. Answers with its request if the client still waits for the answer.
-    #[inline(always)]
     fn end(&mut self, slot: SlotId) -> Option<Entry<Pending>> {
         self.deadlines.clear(Key::Invocation(slot));
         if self.inbound.get_mut(slot)?.muted {
@@ -130,20 +160,6 @@ impl Core {
         if let Some(entry) = self.inbound.close(slot) {
             self.say(Diagnostic::new(DiagnosticKind::Muted, "a reply to a cancelled request").of(&entry.id));
             self.close_if_drained();
-        }
-    }
-
-    /// The frame that answers the call of a tool.
-    fn write_tool_reply(
-        &mut self,
-        entry: &Entry<Pending>,
-        tool: Option<usize>,
-        result: &mut CallToolResult,
-    ) -> (Bytes, Fate) {
-        let mut frame = FrameWriter::result_in(std::mem::take(&mut self.buffer), &entry.id);
-        match result::write_tool(&self.definition, entry.data.context.version(), tool, result, frame.out()) {
-            Ok(()) => (frame.finish_whole_into(&mut self.buffer), Fate::Result),
-            Err(unfit) => self.unfit(&entry.id, &unfit),
         }
     }
 
@@ -197,10 +213,15 @@ impl Core {
 
     /// A legacy subscription that the application has agreed to. Past the bound the client is refused all the same.
     fn subscribed(&mut self, pending: &Pending) -> Result<(), ErrorObject> {
-        let (Some(session), Some(subscribes)) = (&mut self.session, &pending.subscribes) else { return Ok(()) };
-        match subscribes {
-            Subscribes::To(uri) => session.subscribe(&self.definition, uri.clone())?,
-            Subscribes::NoMoreTo(uri) => session.unsubscribe(uri),
+        let request = &pending.context.request;
+        let (Expects::Empty, MethodName::Known(method)) = (&pending.expects, &request.method) else { return Ok(()) };
+        let (Some(session), Ok(Some(uri))) = (&mut self.session, request.params.string(Field::Uri)) else {
+            return Ok(());
+        };
+        match method {
+            Method::ResourcesSubscribe => session.subscribe(&self.definition, uri.into())?,
+            Method::ResourcesUnsubscribe => session.unsubscribe(&uri),
+            _ => {}
         }
         Ok(())
     }
@@ -257,7 +278,7 @@ impl Core {
     /// Sends a result that this machine has written already, on one line.
     pub(super) fn send_result(&mut self, id: &RequestId, text: &[u8], way: Way) {
         let mut frame = FrameWriter::result(id, text.len());
-        frame.out().extend_from_slice(text);
+        append(frame.out(), text);
         self.send(frame.finish_whole(), way, Fate::Result);
     }
 
@@ -285,7 +306,7 @@ impl Core {
         let mut out = Vec::with_capacity(answers.iter().map(Bytes::len).sum::<usize>() + 2);
         for (position, answer) in answers.iter().enumerate() {
             out.push(if position == 0 { b'[' } else { b',' });
-            out.extend_from_slice(answer.trim_ascii_end());
+            append(&mut out, answer.trim_ascii_end());
         }
         out.extend_from_slice(b"]\n");
         self.write(out.into(), Route::Answer(origin, Fate::Result));

@@ -99,16 +99,8 @@ pub(super) struct Pending {
     /// The least level of log messages that the client wants, in the modern era.
     pub(super) level: Option<LoggingLevel>,
     pub(super) way: Way,
-    /// What a legacy subscription is for, until the application has agreed.
-    pub(super) subscribes: Option<Subscribes>,
     /// Questions that are not answered yet, on a legacy wire.
     pub(super) asking: Option<Box<super::ask::Asking>>,
-}
-
-#[derive(Debug)]
-pub(super) enum Subscribes {
-    To(Box<str>),
-    NoMoreTo(Box<str>),
 }
 
 /// A request of ours to a legacy client.

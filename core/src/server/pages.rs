@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::api::List;
 use super::capability;
 use super::definition::Definition;
+use crate::copy::append;
 use crate::error::ErrorObject;
 use crate::jsonrpc::{ObjectWriter, one_line};
 use crate::model::{CacheHints, Shape, Tool};
@@ -162,7 +163,7 @@ pub(super) fn page<T: AsRef<[u8]>>(
         if position > 0 {
             array.push(b',');
         }
-        array.extend_from_slice(item.as_ref());
+        append(array, item.as_ref());
     }
     array.push(b']');
     if let Some(cursor) = next_cursor {

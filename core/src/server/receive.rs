@@ -14,7 +14,7 @@ use bytes::Bytes;
 use super::admit::{Admission, admit};
 use super::api::{Action, Call, Invocation, Notified};
 use super::context::{Context, Request, Rounds};
-use super::core::{Batch, Core, Key, Out, Pending, Subscribes};
+use super::core::{Batch, Core, Key, Out, Pending};
 use super::envelope;
 use super::listen;
 use super::result;
@@ -34,6 +34,10 @@ use crate::spec::{Era, Method, Version};
 impl Core {
     pub(crate) fn on_frame(&mut self, now: Now, frame: Bytes) {
         match decode_owned(frame, self.definition.policy.limits.json_depth) {
+            // What nearly all frames are, taken apart where it lies: a message is large, and each hand costs a copy.
+            Ok(Message::Request { id, method, params }) => {
+                self.receive_request(now, id, method, params, Way::alone(0));
+            }
             Ok(message) => self.on_message(now, message, 0),
             Err(invalid) => self.on_invalid_frame(now, invalid),
         }
@@ -57,7 +61,7 @@ impl Core {
     }
 
     /// Takes a message that came with `origin`.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn on_message(&mut self, now: Now, message: Message, origin: Origin) {
         match message {
             Message::Batch(parts) => self.receive_batch(now, &parts, origin),
@@ -296,13 +300,8 @@ impl Core {
             }
             token => token.flatten().map(ProgressToken),
         };
-        let subscribes = match &call {
-            Call::Subscribe { uri } => Some(Subscribes::To(uri.clone())),
-            Call::Unsubscribe { uri } => Some(Subscribes::NoMoreTo(uri.clone())),
-            _ => None,
-        };
         let context = Context { request, rounds };
-        let pending = Pending { context: context.clone(), expects, level, way, subscribes, asking: None };
+        let pending = Pending { context: context.clone(), expects, level, way, asking: None };
         match self.inbound.open(context.request.id.clone(), token, pending) {
             Ok(slot) => {
                 if let Some(limit) = self.definition.policy.limits.invocation {

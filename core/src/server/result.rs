@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::api::{List, ListPage, Reply};
 use super::definition::Definition;
 use super::pages;
+use crate::copy::append;
 use crate::error::ErrorObject;
 use crate::json::Json;
 use crate::jsonrpc::{Field, Members, MetaField, ObjectWriter, one_line, write_str};
@@ -89,7 +90,7 @@ pub(super) fn write(
             stamp_written(definition, version, out);
         }
         (Expects::List(list), Reply::List(page)) => {
-            out.extend_from_slice(&write_page(definition, version, *list, &page));
+            append(out, &write_page(definition, version, *list, &page));
         }
         (Expects::Empty, Reply::Empty { meta }) => write_empty(meta.as_ref(), out),
         (_, Reply::Raw(raw)) => write_raw(definition, version, &raw, out),
@@ -174,7 +175,7 @@ fn write_texts<'r>(
     }
     if let Some(structured) = &result.structured_content {
         out.extend_from_slice(b",\"structuredContent\":");
-        out.extend_from_slice(structured.as_bytes());
+        append(out, structured.as_bytes());
     }
     if version.era() == Era::Modern {
         out.push(b',');
@@ -232,18 +233,18 @@ fn write_empty(meta: Option<&Json>, out: &mut Vec<u8>) {
 #[inline(never)]
 fn write_raw(definition: &Definition, version: Version, raw: &Json, out: &mut Vec<u8>) {
     if version.era() == Era::Legacy {
-        out.extend_from_slice(raw.as_bytes());
+        append(out, raw.as_bytes());
         return;
     }
     let depth = definition.policy.limits.json_depth;
     let members = Members::of(raw, depth).ok().filter(Members::is_object);
     let Some(members) = members else {
-        out.extend_from_slice(raw.as_bytes());
+        append(out, raw.as_bytes());
         return;
     };
     let identified = definition.identity_member.is_none() || members.meta_raw(MetaField::ServerInfo).is_some();
     if members.present(Field::Meta).is_none() && !identified {
-        out.extend_from_slice(raw.as_bytes());
+        append(out, raw.as_bytes());
         let object = ObjectWriter::reopen(out);
         if members.present(Field::ResultType).is_none() {
             object.raw_members(&definition.stamp);
@@ -254,7 +255,7 @@ fn write_raw(definition: &Definition, version: Version, raw: &Json, out: &mut Ve
         return;
     }
     if identified && members.present(Field::ResultType).is_some() {
-        out.extend_from_slice(raw.as_bytes());
+        append(out, raw.as_bytes());
         return;
     }
     let mut extra: Extra = raw.parse().unwrap_or_default();

@@ -30,6 +30,8 @@ use std::collections::VecDeque;
 use bytes::{Buf, Bytes};
 use memchr::memchr;
 
+use crate::copy::append;
+
 /// How many times the bound a line may be before the stream is given up.
 ///
 /// Past it the peer is not writing lines at all, and to look for a newline only keeps a processor busy.
@@ -231,7 +233,7 @@ impl LineDecoder {
             let line = if head.is_empty() {
                 chunk.slice(..length)
             } else {
-                head.extend_from_slice(window.get(..length).unwrap_or_default());
+                append(head, window.get(..length).unwrap_or_default());
                 Bytes::from(std::mem::take(head))
             };
             self.consume(length + 1);
@@ -244,7 +246,7 @@ impl LineDecoder {
             self.state = State::Discarding { seen: length };
             return Step::Failed(self.too_long());
         }
-        head.extend_from_slice(window);
+        append(head, window);
         self.consume(sight);
         Step::Again
     }

@@ -16,6 +16,7 @@
 //! ```
 
 use super::parse::{Expression, Operator, Part, Variable};
+use super::steps::step;
 use super::unit::{self, Unit};
 
 /// A range of units.
@@ -56,6 +57,7 @@ impl Stops {
     }
 
     fn allow(self, unit: Unit) -> bool {
+        step();
         match unit {
             Unit::Raw(byte) => self.0 >> (byte & 0x7F) & 1 == 0,
             Unit::Encoded(_) | Unit::Wide(_) => true,
@@ -128,6 +130,7 @@ impl Places {
     }
 
     fn has(&self, place: usize) -> bool {
+        step();
         self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
@@ -292,6 +295,7 @@ impl Text {
     /// How much of the literal ends with `unit`, when `found` of it ended just before.
     fn extend(&self, mut found: usize, unit: Unit) -> usize {
         loop {
+            step();
             if self.units.get(found) == Some(&unit) {
                 return found + 1;
             }
@@ -444,7 +448,7 @@ impl Pairs {
         reach: impl Fn(Span) -> Option<usize>,
     ) -> Option<(usize, bool, Span, Span)> {
         let rest = units.get(start..)?;
-        let exact = self.names.iter().filter(|(name, _)| rest.starts_with(name));
+        let exact = self.names.iter().inspect(|_| step()).filter(|(name, _)| rest.starts_with(name));
         let exact = exact.map(|(name, variable)| (*variable, true, start + name.len()));
         let any = self.any.map(|variable| (variable, false, run_end(units, start, self.name_stops)));
         let any = any.filter(|(.., end)| *end > start);

@@ -63,6 +63,7 @@ mod bind;
 mod expand;
 mod matching;
 mod parse;
+mod steps;
 mod unit;
 mod value;
 

@@ -96,9 +96,10 @@ async fn a_legacy_server_is_found_out() {
 
 #[front::test]
 async fn nobody_at_the_address_is_a_typed_error() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    drop(listener);
+    // The port of a connection is taken, so that no other test can come to listen there.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let url = format!("http://{}/", taken.local_addr().unwrap());
     let error = connect_http(&url).await.unwrap_err();
     assert!(matches!(error, ConnectionError::Refused(_)), "{error:?}");
     assert!(error.to_string().contains("cannot connect"), "{error}");

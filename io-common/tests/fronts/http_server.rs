@@ -214,7 +214,7 @@ fn held(server: Server) -> (Server, Held) {
     (server, Held { begun, release, ends })
 }
 
-/// M-HTTP-23, M-CANC-04, M-CANC-17
+/// U-13. M-HTTP-23, M-CANC-04, M-CANC-17
 #[front::test]
 async fn a_modern_client_that_goes_away_has_cancelled() {
     let (server, mut held) = held(server());
@@ -285,6 +285,7 @@ async fn a_handler_can_close_its_stream_and_its_client_comes_back() {
     assert_eq!(content(&wire.event(&mut Events::default()).await.unwrap().json()), "polled");
 }
 
+/// O06, of many clients.
 #[front::test]
 async fn concurrent_requests_with_one_id_stay_apart() {
     const CLIENTS: usize = 8;

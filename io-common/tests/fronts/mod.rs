@@ -5,6 +5,8 @@
 
 mod child;
 #[cfg(feature = "http")]
+mod http_cases;
+#[cfg(feature = "http")]
 mod http_client;
 #[cfg(feature = "http")]
 mod http_server;

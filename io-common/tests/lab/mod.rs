@@ -1,6 +1,7 @@
 //! A runtime and a wire for tests: one thread, a clock that only moves when nothing else can, pipes in memory.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+pub mod joined;
 pub mod wire;
 
 use std::collections::VecDeque;

@@ -138,6 +138,8 @@ fn text(value: Option<OsString>, option: &OsString, what: &str) -> Result<String
 }
 
 fn object(text: &str, option: &str) -> Result<Json, String> {
-    let json = Json::from_text(text).map_err(|error| format!("the JSON of {option} is invalid: {error}"))?;
-    if json.is_object() { Ok(json) } else { Err(format!("the JSON of {option} is not an object")) }
+    // Who forgets it finds the next word read instead.
+    let shown: String = text.chars().take(60).collect();
+    let json = Json::from_text(text).map_err(|error| format!("{option} needs JSON, and {shown:?} is none: {error}"))?;
+    if json.is_object() { Ok(json) } else { Err(format!("{option} needs a JSON object, and {shown:?} is none")) }
 }

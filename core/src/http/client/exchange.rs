@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::error::Challenge;
 use crate::client::{Head, Purpose};
+use crate::copy::append;
 use crate::http::sse::Decoder;
 use crate::machine::{Mono, TimerKind};
 
@@ -178,12 +179,12 @@ impl Body {
             whole if part.is_empty() => whole,
             Self::One(first) => {
                 let mut bytes = Vec::with_capacity((first.len() + part.len()).saturating_mul(2).min(limit));
-                bytes.extend_from_slice(&first);
-                bytes.extend_from_slice(&part);
+                append(&mut bytes, &first);
+                append(&mut bytes, &part);
                 Self::Many(bytes)
             }
             Self::Many(mut bytes) => {
-                bytes.extend_from_slice(&part);
+                append(&mut bytes, &part);
                 Self::Many(bytes)
             }
         };

@@ -52,22 +52,27 @@ enum Listen {
 }
 
 impl Exchange {
-    fn new(service: &Service, now: Now, seed: Seed, sender: Sender, era: Era) -> Self {
+    /// Nothing is said yet. It stands where it will stay, for it is large.
+    fn new(service: &Service, now: Now, seed: Seed, sender: Sender, era: Era) -> Box<Self> {
         let answers_only = era == Era::Legacy || service.options.json_answers;
         let wire = match era {
             Era::Legacy => Wire::Stateless,
             Era::Modern => Wire::Exchange { streams: !answers_only },
         };
-        let mut core = Core::new(Arc::clone(&service.definition), wire, seed);
-        core.set_sender(sender);
-        core.touch(now);
-        let mut out = Queue::new();
-        out.touch(now);
-        let mut outlet = Outlet::new(now, ExchangeId::default(), service.options.keep_alive);
+        let mut exchange = Box::new(Self {
+            core: Core::new(Arc::clone(&service.definition), wire, seed),
+            outlet: Outlet::new(now, ExchangeId::default(), service.options.keep_alive),
+            out: Queue::new(),
+            era,
+            answers_only,
+            listen: Listen::No,
+        });
+        exchange.core.set_sender(sender);
+        exchange.touch(now);
         if answers_only {
-            outlet.stays_json();
+            exchange.outlet.stays_json();
         }
-        Self { core, outlet, out, era, answers_only, listen: Listen::No }
+        exchange
     }
 
     /// A modern request whose envelope and headers are in order.
@@ -77,7 +82,7 @@ impl Exchange {
         seed: Seed,
         sender: Sender,
         (id, version, method, params): (RequestId, Version, MethodName, Members),
-    ) -> Self {
+    ) -> Box<Self> {
         let mut exchange = Self::new(service, now, seed, sender, Era::Modern);
         exchange.core.on_modern(now, id, version, method, params);
         exchange.begun(now);
@@ -85,7 +90,7 @@ impl Exchange {
     }
 
     /// A modern notification.
-    pub(super) fn notification(service: &Service, now: Now, seed: Seed, sender: Sender, message: Message) -> Self {
+    pub(super) fn notification(service: &Service, now: Now, seed: Seed, sender: Sender, message: Message) -> Box<Self> {
         let mut exchange = Self::new(service, now, seed, sender, Era::Modern);
         exchange.outlet.respond(&mut exchange.out, Response::accepted());
         exchange.core.on_message(now, message, 0);
@@ -101,7 +106,7 @@ impl Exchange {
         sender: Sender,
         version: Version,
         message: Message,
-    ) -> Self {
+    ) -> Box<Self> {
         let mut exchange = Self::new(service, now, seed, sender, Era::Legacy);
         if matches!(message, Message::Notification { .. }) {
             exchange.outlet.respond(&mut exchange.out, Response::accepted());

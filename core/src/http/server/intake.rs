@@ -8,7 +8,8 @@
 //! | | a revision that is not legacy | a modern exchange, which refuses it |
 //! | | anything else | the endpoint: `initialize` opens a session |
 //! | a notification | names a session, or a legacy revision | that session |
-//! | | anything else | taken: 202 |
+//! | | a modern revision that is offered | taken: 202 |
+//! | | anything else | 400 |
 //! | a response, a batch | names a session | that session |
 //! | | anything else | 400 |
 //!
@@ -23,6 +24,7 @@ use super::exchange::Exchange;
 use super::head::{Kept, Named, Service, Single, too_long};
 use super::response::{Response, modern_status};
 use super::session::{Request, RequestKind};
+use crate::copy::append;
 use crate::error::{Error, ErrorObject};
 use crate::ids::RequestId;
 use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode_owned};
@@ -94,22 +96,28 @@ impl Intake {
             Body::One(first) => {
                 let announced = self.expected.min(ANNOUNCED_ROOM);
                 let mut all = Vec::with_capacity(announced.max(first.len() + bytes.len()));
-                all.extend_from_slice(&first);
-                all.extend_from_slice(&bytes);
+                append(&mut all, &first);
+                append(&mut all, &bytes);
                 Body::Many(all)
             }
             Body::Many(mut all) => {
-                all.extend_from_slice(&bytes);
+                append(&mut all, &bytes);
                 Body::Many(all)
             }
         };
         Ok(())
     }
 
-    /// The body has broken off, or takes longer than the transport waits: the answer, where one can still be given.
+    /// The body takes longer than the transport waits: the answer, where one can still be given.
     #[must_use]
     pub fn give_up(self) -> Response {
         Response::refused_head(408, "the body did not come in time")
+    }
+
+    /// The body has broken off, or its framing is wrong: the answer, where one can still be given.
+    #[must_use]
+    pub fn broken(self) -> Response {
+        Response::refused_head(400, "the body broke off")
     }
 
     /// The body is complete: who serves it? Every call needs a seed of its own.
@@ -149,7 +157,7 @@ fn route(service: &Service, now: Now, seed: Seed, kept: Kept, message: Message) 
             modern(service, now, seed, kept, id, method, params)
         }
         (Leads::Modern, message @ Message::Notification { .. }) => match judge_notification(service, &kept, &message) {
-            Ok(()) => Routed::Exchange(Box::new(Exchange::notification(service, now, seed, kept.sender, message))),
+            Ok(()) => Routed::Exchange(Exchange::notification(service, now, seed, kept.sender, message)),
             Err(error) => Routed::Answered(Response::refused(400, None, &error)),
         },
         (Leads::Modern, Message::Batch(_)) => refuse("a message stands alone: batches are of 2025-03-26"),
@@ -217,8 +225,7 @@ pub(super) fn modern(
 ) -> Routed {
     match judge(service, &kept, &method, &params) {
         Ok(version) => {
-            let exchange = Exchange::modern(service, now, seed, kept.sender, (id, version, method, params));
-            Routed::Exchange(Box::new(exchange))
+            Routed::Exchange(Exchange::modern(service, now, seed, kept.sender, (id, version, method, params)))
         }
         Err(error) => {
             let status = modern_status(Fate::Refused(error.code));
@@ -294,7 +301,7 @@ fn stateless(service: &Service, now: Now, seed: Seed, kept: Kept, message: Messa
         Err(response) => return Routed::Answered(*response),
     };
     let version = version.unwrap_or_else(|| assumed(service));
-    Routed::Exchange(Box::new(Exchange::stateless(service, now, seed, kept.sender, version, message)))
+    Routed::Exchange(Exchange::stateless(service, now, seed, kept.sender, version, message))
 }
 
 /// The legacy revision that a header names, if there is one.

@@ -5,11 +5,11 @@
 //! | 200 | a result or an error of a method; a stream |
 //! | 202 | a notification or a response was taken |
 //! | 204 | a session was ended |
-//! | 400 | no message, a header that contradicts it, a revision that is not offered, a session that is missing |
+//! | 400 | no message, or half of one; a header that contradicts it, a revision that is not offered, a missing session |
 //! | 403 | an origin, a host or an owner that is not welcome |
 //! | 404 | an unknown session (legacy), an unknown method (modern) |
 //! | 405 | a method that the endpoint does not have |
-//! | 408 | a body that does not come |
+//! | 408 | a body that does not come in time |
 //! | 406, 413, 415 | a client that cannot read answers, a body that is too long, or is no JSON |
 //! | 503 | no room for another session or listen stream; a server that ends |
 

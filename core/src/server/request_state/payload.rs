@@ -8,6 +8,7 @@
 //! is `0`, or `1` and the text. The whole has one spelling, and nothing may follow it.
 
 use super::{Claims, Digest, TokenId};
+use crate::copy::append;
 use crate::machine::Unix;
 
 /// The content of a seal, borrowed from the deciphered bytes.
@@ -31,7 +32,7 @@ pub(super) fn encode(claims: &Claims<'_>, arguments: Digest) -> Option<Vec<u8>> 
     out.extend_from_slice(&claims.expires.as_millis().to_be_bytes());
     out.extend_from_slice(&claims.token_id);
     out.extend_from_slice(&claims.round.to_be_bytes());
-    out.extend_from_slice(arguments.as_bytes());
+    append(&mut out, arguments.as_bytes());
     put(&mut out, binding.method.as_bytes())?;
     put(&mut out, binding.target.as_bytes())?;
     put_optional(&mut out, binding.principal)?;

@@ -425,12 +425,6 @@ impl HttpFront {
         self.exchanges.keys().copied()
     }
 
-    /// Which machine serves a request that is not complete.
-    #[must_use]
-    pub fn machine_of(&self, ask: AskId) -> Option<HttpMachine> {
-        self.asks.get(&ask).filter(|ask| ask.state != State::Over).and_then(|ask| ask.route).map(|route| route.0)
-    }
-
     /// Which machine serves a request, or has served it; as long as its answer is not read to the end.
     #[must_use]
     pub fn served_by(&self, ask: AskId) -> Option<HttpMachine> {

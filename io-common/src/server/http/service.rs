@@ -12,9 +12,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body::Body;
 use mcp_sansio::error::Error;
-use mcp_sansio::http::server::{
-    Admitted, Body as Content, Exchange, Head, Intake, Judged, Options, Request, Response, Routed,
-};
+use mcp_sansio::http::server::{Admitted, Body as Content, Exchange, Head, Intake, Judged, Options, Response, Routed};
 use mcp_sansio::machine::Now;
 use tower_service::Service;
 
@@ -131,38 +129,94 @@ where
     }
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
-        let endpoint = Arc::clone(&self.0);
-        Box::pin(async move { Ok(answer(endpoint, request).await) })
+        let (parts, body) = request.into_parts();
+        let (endpoint, front) = (Arc::clone(&self.0), self.0.front());
+        let judged = judge(&front, Arc::new(parts));
+        Box::pin(answer(endpoint, front, judged, body))
     }
 }
 
-async fn answer<B: Body>(endpoint: Arc<Endpoint>, request: http::Request<B>) -> http::Response<HttpBody> {
-    let (parts, body) = request.into_parts();
-    let front = endpoint.front();
-    match judge(&front, Arc::new(parts)) {
-        Judged::Refused(response) => endpoint.whole(response),
-        Judged::Session(request) => {
-            let now = endpoint.runtime.now();
-            admit(endpoint, &front, request, now).await
-        }
-        Judged::Post(intake) => {
-            let intake = match read(&endpoint, intake, body).await {
-                Ok(intake) => intake,
-                Err(response) => return endpoint.whole(*response),
-            };
+/// Reads the body, finds who serves the message, and waits for the head of the answer. It is one function, for what it
+/// holds is large, and each function that is awaited has its arguments moved.
+async fn answer<B: Body>(
+    endpoint: Arc<Endpoint>,
+    front: Arc<Front>,
+    judged: Judged,
+    body: B,
+) -> Result<http::Response<HttpBody>, Infallible> {
+    let mut read_at = None;
+    let routed = match judged {
+        Judged::Refused(response) => Routed::Answered(response),
+        Judged::Session(request) => Routed::Session(request),
+        Judged::Post(mut intake) => match read(&endpoint, &mut intake, body).await {
             // The endpoint had randomness when it was made; a thread that gets none serves nobody.
-            let Ok(seed) = random::subseed() else { return endpoint.whole(Response::gone()) };
-            // One look at the clock: what is answered at once is answered at this moment.
-            let now = endpoint.runtime.now();
-            match intake.finish(&front.service, now, seed) {
-                Routed::Answered(response) => endpoint.whole(response),
-                Routed::Exchange(exchange) => drive(endpoint, &front, exchange, now).await,
-                Routed::Session(request) => admit(endpoint, &front, request, now).await,
-                // A way of a newer core leads nowhere here.
-                _ => endpoint.whole(Response::gone()),
+            Ok(()) => match random::subseed() {
+                Ok(seed) => intake.finish(&front.service, *read_at.insert(endpoint.runtime.now()), seed),
+                Err(_) => Routed::Answered(Response::gone()),
+            },
+            Err(Unread::Broken) => Routed::Answered(intake.broken()),
+            Err(Unread::TooLong(response)) => Routed::Answered(*response),
+            Err(Unread::TooSlow) => Routed::Answered(intake.give_up()),
+        },
+        // A judgement of a newer core has no meaning here.
+        _ => Routed::Answered(Response::gone()),
+    };
+    // One look at the clock: what is answered at once is answered at this moment.
+    let now = read_at.unwrap_or_else(|| endpoint.runtime.now());
+    Ok(match admit(&endpoint, routed, now) {
+        Served::Answered(response) => endpoint.whole(response),
+        Served::Exchange(exchange) => {
+            let mut now = Some(now);
+            let mut driving = Driving::new(Arc::clone(&endpoint), &front, exchange);
+            let response = poll_fn(|cx| driving.poll_response(cx, now.take())).await;
+            endpoint.response(response.unwrap_or_else(Response::gone), |content| match content {
+                Content::Whole(bytes) => HttpBody::whole(bytes),
+                Content::Stream => HttpBody::exchange(Box::new(driving)),
+            })
+        }
+        Served::Session(mut attached) => {
+            let response = poll_fn(|cx| attached.poll_response(cx)).await;
+            endpoint.response(response.unwrap_or_else(Response::gone), |content| match content {
+                Content::Whole(bytes) => {
+                    attached.finish();
+                    HttpBody::whole(bytes)
+                }
+                Content::Stream => HttpBody::session(attached),
+            })
+        }
+    })
+}
+
+/// Who serves a request.
+enum Served {
+    Answered(Response),
+    Exchange(Box<Exchange>),
+    Session(Box<Attached>),
+}
+
+/// Brings a request of a session to it.
+fn admit(endpoint: &Arc<Endpoint>, routed: Routed, now: Now) -> Served {
+    let request = match routed {
+        Routed::Answered(response) => return Served::Answered(response),
+        Routed::Exchange(exchange) => return Served::Exchange(exchange),
+        Routed::Session(request) => request,
+        // A way of a newer core leads nowhere here.
+        _ => return Served::Answered(Response::gone()),
+    };
+    match endpoint.admit(now, request) {
+        Admitted::Answered(response) => Served::Answered(response),
+        Admitted::Exchange(exchange) => Served::Exchange(exchange),
+        Admitted::Ended { session, response } => {
+            session.close();
+            Served::Answered(response)
+        }
+        Admitted::Session { session, request, .. } => {
+            match Attached::new(Arc::clone(endpoint), session, request, now) {
+                Some(attached) => Served::Session(Box::new(attached)),
+                None => Served::Answered(Response::gone()),
             }
         }
-        _ => endpoint.whole(Response::gone()),
+        _ => Served::Answered(Response::gone()),
     }
 }
 
@@ -182,8 +236,15 @@ fn judge(front: &Front, parts: Arc<Parts>) -> Judged {
     front.service.judge(head.data(Arc::clone(&parts) as _))
 }
 
+/// Why a body was not read to its end.
+enum Unread {
+    Broken,
+    TooLong(Box<Response>),
+    TooSlow,
+}
+
 /// Reads a body for as long as it may come.
-async fn read<B: Body>(endpoint: &Endpoint, mut intake: Intake, body: B) -> Result<Intake, Box<Response>> {
+async fn read<B: Body>(endpoint: &Endpoint, intake: &mut Intake, body: B) -> Result<(), Unread> {
     let mut body = pin!(body);
     let mut patience: Option<BoxFuture<'static, ()>> = None;
     loop {
@@ -195,54 +256,17 @@ async fn read<B: Body>(endpoint: &Endpoint, mut intake: Intake, body: B) -> Resu
             patience.as_mut().poll(cx).map(|()| None)
         });
         match frame.await {
-            Some(None) => return Ok(intake),
+            Some(None) => return Ok(()),
             Some(Some(Ok(frame))) => {
                 // Trailers say nothing to us.
                 if let Ok(mut data) = frame.into_data() {
-                    intake.push(data.copy_to_bytes(data.remaining()))?;
+                    intake.push(data.copy_to_bytes(data.remaining())).map_err(Unread::TooLong)?;
                 }
             }
-            // It broke off, or takes too long.
-            Some(Some(Err(_))) | None => return Err(Box::new(intake.give_up())),
+            Some(Some(Err(_))) => return Err(Unread::Broken),
+            None => return Err(Unread::TooSlow),
         }
     }
-}
-
-async fn drive(endpoint: Arc<Endpoint>, front: &Front, exchange: Box<Exchange>, now: Now) -> http::Response<HttpBody> {
-    let mut now = Some(now);
-    let mut driving = Driving::new(Arc::clone(&endpoint), front, exchange);
-    let response = poll_fn(|cx| driving.poll_response(cx, now.take())).await;
-    let response = response.unwrap_or_else(Response::gone);
-    endpoint.response(response, |content| match content {
-        Content::Whole(bytes) => HttpBody::whole(bytes),
-        Content::Stream => HttpBody::exchange(Box::new(driving)),
-    })
-}
-
-/// Brings a request to its session.
-async fn admit(endpoint: Arc<Endpoint>, front: &Front, request: Box<Request>, now: Now) -> http::Response<HttpBody> {
-    let (session, request) = match endpoint.admit(now, request) {
-        Admitted::Answered(response) => return endpoint.whole(response),
-        Admitted::Exchange(exchange) => return drive(endpoint, front, exchange, now).await,
-        Admitted::Ended { session, response } => {
-            session.close();
-            return endpoint.whole(response);
-        }
-        Admitted::Session { session, request, .. } => (session, request),
-        _ => return endpoint.whole(Response::gone()),
-    };
-    let Some(mut attached) = Attached::new(Arc::clone(&endpoint), session, request, now) else {
-        return endpoint.whole(Response::gone());
-    };
-    let response = poll_fn(|cx| attached.poll_response(cx)).await;
-    let response = response.unwrap_or_else(Response::gone);
-    endpoint.response(response, |content| match content {
-        Content::Whole(bytes) => {
-            attached.finish();
-            HttpBody::whole(bytes)
-        }
-        Content::Stream => HttpBody::session(Box::new(attached)),
-    })
 }
 
 impl Endpoint {

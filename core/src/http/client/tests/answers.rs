@@ -73,6 +73,25 @@ fn a_stream_that_goes_on_after_its_answer_is_dropped() {
     driver.quiet();
 }
 
+/// Only events that are called `message`, or nothing, hold messages; others are passed over, whatever their data say.
+#[test]
+fn events_of_other_names_are_passed_over() {
+    for name in ["message", ""] {
+        let mut driver = Driver::modern(config());
+        let (call, fetch) = driver.tool("t");
+        driver.head(&fetch, 200, EVENTS);
+        let answer = event(&result(&fetch.rpc_id(), complete()));
+        for other in ["ping", "endpoint", "error", "Message"] {
+            driver.body(&fetch, &format!("event: {other}\n{answer}"));
+            driver.quiet();
+        }
+        driver.body(&fetch, &format!("event: {name}\n{answer}"));
+        driver.done(call).unwrap();
+        driver.end(&fetch);
+        driver.quiet();
+    }
+}
+
 /// Notifications of a request come before its answer, in its own stream.
 #[test]
 fn notifications_come_in_the_stream_of_their_request() {

@@ -20,7 +20,7 @@ fn l_sess_01_02_05_06_08_a_session_begins_and_ends() {
         assert!(first.len() >= 22 && first.bytes().all(|b| b.is_ascii_graphic()));
         let list = request(2, "tools/list", json!({}));
         let answer = rig.legacy(Some(&first), &list);
-        assert_eq!(rig.json(answer)["id"], 2);
+        assert_eq!(rig.answered(answer), 2);
         assert!(!rig.answers[answer].headers.contains_key("mcp-session-id"));
         let answer = rig.legacy(None, &list);
         assert_eq!(rig.refusal(answer), (400, -32600, json!(2)));

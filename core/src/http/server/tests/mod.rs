@@ -406,6 +406,13 @@ impl Rig {
         serde_json::from_slice(&answer.body).unwrap()
     }
 
+    /// The id of a request that was answered with a result, at once and whole.
+    pub(super) fn answered(&self, answer: usize) -> Value {
+        let body = self.json(answer);
+        assert!(self.status(answer) == 200 && body.get("result").is_some(), "{body}");
+        body["id"].clone()
+    }
+
     /// The status and the error of a whole answer.
     pub(super) fn refusal(&self, answer: usize) -> (u16, i64, Value) {
         let body = self.json(answer);

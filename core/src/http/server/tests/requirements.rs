@@ -156,10 +156,10 @@ fn m_hcomp_08_the_old_transport_stands_beside_the_new_one() {
     let old = rig.send_to("GET", "/sse", &[("host", "localhost")], b"");
     assert_eq!((rig.status(old), rig.answers[old].headers["content-type"].as_str()), (200, "text/event-stream"));
     let answer = rig.modern(&modern(1, "tools/list", json!({})));
-    assert_eq!(rig.json(answer)["id"], 1);
+    assert_eq!(rig.answered(answer), 1);
     let id = rig.open(LATEST, json!({}));
     let answer = rig.legacy(Some(&id), &request(2, "tools/list", json!({})));
-    assert_eq!(rig.json(answer)["id"], 2);
+    assert_eq!(rig.answered(answer), 2);
     assert!(!rig.answers[old].done);
 }
 

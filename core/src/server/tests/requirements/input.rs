@@ -24,11 +24,11 @@ fn sample(messages: Vec<SamplingMessage>) -> CreateMessageParams {
 }
 
 fn tool_use(id: &str) -> ContentBlock {
-    ContentBlock::ToolUse(ToolUseContent::new(id, "t", json!({})))
+    ToolUseContent::new(id, "t", json!({})).into()
 }
 
 fn tool_result(id: &str) -> ContentBlock {
-    ContentBlock::ToolResult(ToolResultContent::new(id))
+    ToolResultContent::new(id).into()
 }
 
 /// M-MRTR-05, M-MRTR-06, M-MRTR-11, M-ELIC-10, M-ELIC-11, M-ELIC-14, M-SAMP-07, M-SAMP-08, M-SAMP-15: questions that

@@ -1,0 +1,41 @@
+//! How long text is copied.
+//!
+//! glibc copies what is longer than a few KB with `rep movsb`. Processors of AMD are slow at that, ten to twenty times,
+//! when source and target begin within a few bytes of the same place of a page, which two large blocks of the allocator
+//! nearly always do: a stored page of 250 KB behind the 40 bytes that open a frame then takes 110 µs rather than 6.
+//! Shorter copies are made by vector instructions, and never suffer from that.
+
+/// The most that is copied at once: below every threshold for `rep movsb`.
+const PIECE: usize = 2_048;
+
+/// Appends text that may be long.
+#[inline]
+pub(crate) fn append(out: &mut Vec<u8>, text: &[u8]) {
+    if text.len() <= PIECE {
+        return out.extend_from_slice(text);
+    }
+    append_long(out, text);
+}
+
+#[inline(never)]
+fn append_long(out: &mut Vec<u8>, text: &[u8]) {
+    out.reserve(text.len());
+    for piece in text.chunks(PIECE) {
+        out.extend_from_slice(piece);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PIECE, append};
+
+    #[test]
+    fn every_byte_arrives_in_its_order() {
+        let text: Vec<u8> = (0..4 * PIECE).map(|at| (at % 251) as u8).collect();
+        for length in [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE + 7] {
+            let mut out = b"head".to_vec();
+            append(&mut out, &text[..length]);
+            assert_eq!(out, [b"head", &text[..length]].concat());
+        }
+    }
+}
