@@ -72,7 +72,7 @@ pub(crate) fn install(workspace: &Workspace) -> Result<PathBuf, Error> {
     let _ = fs::remove_dir_all(&wheels);
     let maturin = tools.with_file_name(if cfg!(windows) { "maturin.exe" } else { "maturin" });
     Run::new(workspace, maturin)
-        .args(["build", "--release", "--locked", "--manifest-path"])
+        .args(["build", "--profile", "dist", "--locked", "--manifest-path"])
         .args([workspace.path(HOME).join("Cargo.toml")])
         .args(["--interpreter"])
         .args([&tools])

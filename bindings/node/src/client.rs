@@ -108,8 +108,8 @@ fn of_http(pack: &mut Pack<'_>, action: &HttpAction) {
 fn event(pack: &mut Pack<'_>, action: Action) {
     match action {
         Action::Write(frame) => pack.number(0.0).number(frame.len() as f64).utf8(&frame),
-        Action::Connected(server) => pack.number(1.0).text(&facts(&server)),
-        Action::Renewed(server) => pack.number(2.0).text(&facts(&server)),
+        Action::Connected(server) => pack.number(1.0).text(&facts(&server, true)),
+        Action::Renewed(server) => pack.number(2.0).text(&facts(&server, true)),
         Action::Progress { call, progress } => {
             pack.number(3.0).number(call.to_u64() as f64).number(progress.progress);
             pack.number(progress.total.unwrap_or(f64::NAN)).optional(progress.message.as_deref());

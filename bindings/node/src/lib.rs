@@ -5,7 +5,7 @@
 //!      │ numbers and texts
 //!   src/*.rs   the classes here, which no user sees
 //!      │
-//!   mcp-sansio-bindings   machines that are told what to do in JSON
+//!   mcp-sansio-told   machines that are told what to do in JSON
 //! ```
 //!
 //! What costs at this boundary is values, so few cross it. An action is one text, cut by the wrapper, and numbers that

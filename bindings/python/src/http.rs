@@ -1,321 +1,207 @@
 //! The server of Streamable HTTP, but for its machines: what is judged, who serves, and which sessions there are.
 
-use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use mcp_sansio::http::server as http;
-use mcp_sansio::ids::ReplySlot;
-use mcp_sansio::json::Json;
-use mcp_sansio::machine::{Mono, Now, TimerKind};
-use mcp_sansio_bindings::http as settings;
+use mcp_sansio::http::server as core_http;
+use mcp_sansio_told::cell::Cell;
+use mcp_sansio_told::http::{self, Incoming as ToldIncoming, Registry as ToldRegistry};
+use mcp_sansio_told::say;
+use mcp_sansio_told::server::Machine as Serving;
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
-use crate::actions::{Listen, Publish, respond};
-use crate::cell::{self, Cell, Machine, time};
-use crate::client::octets;
-use crate::errors::{core, misuse};
+use crate::errors::Done;
 use crate::invoke::Given;
-use crate::server::{Definition, Exchange, Serving, Session, subscription};
-use crate::value::json_or;
+use crate::machine::{Definition, Machine, Object, said};
+use crate::time::{When, seed, when};
+use crate::value::{Native, json, octets};
 
-type Object = Py<PyAny>;
-type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
-type Shared = (http::SessionKey, Arc<Cell<Serving>>);
-type Registry = http::Endpoint<Shared, Object>;
-
-/// Takes what can be used once out of its place.
-fn once<T>(place: &Mutex<Option<T>>, what: &str) -> PyResult<T> {
-    let taken = match place.try_lock() {
-        Ok(mut place) => place.take(),
-        Err(TryLockError::Poisoned(place)) => place.into_inner().take(),
-        Err(TryLockError::WouldBlock) => None,
-    };
-    taken.ok_or_else(|| misuse(&format!("{what} was used before")))
-}
+type Asked = (Option<Object>, Option<Object>, Option<Object>);
+type Who = (Option<String>, Option<String>);
+type Pairs<'py> = Vec<(Native<'py>, Native<'py>)>;
 
 /// What an HTTP server is.
-#[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct Service {
-    service: Arc<http::Service>,
-    any_thread: bool,
-}
+#[pyclass(frozen, module = "mcp_sansio._native")]
+pub(crate) struct Service(Arc<core_http::Service>);
 
 #[pymethods]
 impl Service {
-    /// `options` are plain settings; `hosts`, `origins` and `owner` are functions that answer whether somebody is welcome.
+    /// `options` are plain settings; then come functions: which hosts and origins are welcome, and who owns a session.
     #[new]
-    #[pyo3(signature = (definition, options=None, *, hosts=None, origins=None, owner=None, any_thread=false))]
-    fn new(
-        definition: &Definition,
-        options: Any<'_, '_>,
-        hosts: Option<Object>,
-        origins: Option<Object>,
-        owner: Option<Object>,
-        any_thread: bool,
-    ) -> PyResult<Self> {
-        let mut options = settings::options(&json_or(options, Json::EMPTY_OBJECT)?).map_err(core)?;
+    fn new(definition: &Definition, options: Native<'_>, asked: Asked) -> Done<Self> {
+        let (hosts, origins, owner) = asked;
+        let mut options = http::options(&json(&options)?)?;
         if let Some(welcome) = hosts {
-            options = options.hosts(http::Allow::when(move |host| asked(&welcome, |py| tuple(py, (host,)))));
+            options = options.hosts(core_http::Allow::when(move |host| is_welcome(&welcome, (host,))));
         }
         if let Some(welcome) = origins {
-            options = options.origins(http::Allow::when(move |origin| asked(&welcome, |py| tuple(py, (origin,)))));
+            options = options.origins(core_http::Allow::when(move |origin| is_welcome(&welcome, (origin,))));
         }
         if let Some(owns) = owner {
             options = options.owner(move |claim| {
                 let (opened, now) = ((claim.opened_by, claim.opened_from), (claim.principal, claim.origin));
-                asked(&owns, |py| tuple(py, (claim.session, opened, now)))
+                is_welcome(&owns, (claim.session, opened, now))
             });
         }
-        Ok(Self { service: Arc::new(http::Service::new(Arc::clone(&definition.0), options)), any_thread })
+        Ok(Self(Arc::new(core_http::Service::new(Arc::clone(&definition.0), options))))
     }
 
-    /// Judges the head of a request: a `Respond`, an `Intake` for its body, or a `SessionRequest`.
-    #[pyo3(signature = (method, target, headers, *, authority=None, principal=None, data=None))]
-    fn judge(
-        slf: &Bound<'_, Self>,
-        method: &str,
-        target: &str,
-        headers: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
-        authority: Option<&str>,
-        principal: Option<&str>,
-        data: Option<Object>,
-    ) -> PyResult<Object> {
-        let (py, this) = (slf.py(), slf.get());
-        let pairs = headers.iter().map(|(name, value)| Ok((octets(name)?, octets(value)?)));
+    /// Judges the head of a request: its method and target, its headers, its authority and its principal.
+    fn judge(&self, what: (String, String), headers: Pairs<'_>, who: Who, data: Option<Object>) -> PyResult<Incoming> {
+        let pairs = headers.iter().map(|(name, value)| Ok((header(name)?, header(value)?)));
         let pairs = pairs.collect::<PyResult<Vec<_>>>()?;
-        let mut head = http::Head::new(method, target);
-        for (name, value) in &pairs {
-            // A name that is no text is none of the protocol's.
-            head.header(std::str::from_utf8(name).unwrap_or_default(), value);
-        }
-        if let Some(authority) = authority {
-            head = head.authority(authority);
-        }
-        if let Some(principal) = principal {
-            head = head.principal(principal.into());
-        }
-        if let Some(data) = data {
-            head = head.data(Arc::new(Given(data)));
-        }
-        match this.service.judge(head) {
-            http::Judged::Refused(response) => respond(py, 0, response),
-            http::Judged::Post(intake) => {
-                let intake = Intake { intake: Mutex::new(Some(intake)), service: slf.clone().unbind() };
-                Ok(Py::new(py, intake)?.into_any())
-            }
-            http::Judged::Session(request) => SessionRequest::object(py, request),
-            _ => Err(misuse("the head leads nowhere")),
-        }
+        let (what, authority) = ((&*what.0, &*what.1), who.0.as_deref());
+        let data = data.map(|data| Arc::new(Given(data)) as _);
+        Ok(Incoming(Cell::new(ToldIncoming::of(&self.0, what, authority, &pairs, who.1, data), true)))
     }
 }
 
 /// What a function of Python answers. One that fails welcomes nobody.
-fn asked(function: &Object, arguments: impl FnOnce(Python<'_>) -> PyResult<Py<PyTuple>>) -> bool {
+fn is_welcome(function: &Object, arguments: impl for<'py> PyCallArgs<'py>) -> bool {
     Python::attach(|py| {
         let function = function.bind(py);
-        let answer = arguments(py).and_then(|arguments| function.call1(arguments.bind(py)));
-        answer.and_then(|answer| answer.is_truthy()).unwrap_or_else(|error| {
+        function.call1(arguments).and_then(|answer| answer.is_truthy()).unwrap_or_else(|error| {
             error.write_unraisable(py, Some(function));
             false
         })
     })
 }
 
-fn tuple<'py, T: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>>(
-    py: Python<'py>,
-    arguments: T,
-) -> PyResult<Py<PyTuple>> {
-    arguments.into_pyobject(py).map(Bound::unbind)
-}
-
-/// A request about a legacy session.
-#[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct SessionRequest(Mutex<Option<Box<http::Request>>>);
-
-impl SessionRequest {
-    fn object(py: Python<'_>, request: Box<http::Request>) -> PyResult<Object> {
-        Ok(Py::new(py, Self(Mutex::new(Some(request))))?.into_any())
-    }
-
-    pub(crate) fn take(&self) -> PyResult<Box<http::Request>> {
-        once(&self.0, "the request")
+/// A name or value of a header, which is bytes, or text that is none but Latin-1.
+fn header(any: &Native<'_>) -> PyResult<bytes::Bytes> {
+    match octets(any) {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => octets(&any.call_method1("encode", ("latin-1",))?),
     }
 }
 
-/// The body of a request, as it arrives.
-#[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct Intake {
-    intake: Mutex<Option<http::Intake>>,
-    service: Py<Service>,
-}
+/// A request on its way.
+#[pyclass(frozen, module = "mcp_sansio._native")]
+pub(crate) struct Incoming(pub(crate) Cell<ToldIncoming>);
 
 #[pymethods]
-impl Intake {
-    /// How many bytes may still come.
-    #[getter]
-    fn remaining(&self) -> usize {
-        let intake = self.intake.lock().unwrap_or_else(PoisonError::into_inner);
-        intake.as_ref().map_or(0, http::Intake::remaining)
+impl Incoming {
+    /// How far it has got: 0 taken, 1 answered, 2 its body is read, 3 to a session, 4 served alone.
+    fn way(&self) -> Done<u32> {
+        Ok(self.0.with(|incoming, _| Ok(incoming.way()))?)
     }
 
-    /// Takes a piece; what it answers ends the request.
-    fn push(&self, py: Python<'_>, data: Cow<'_, [u8]>) -> PyResult<Option<Object>> {
-        let mut intake = once(&self.intake, "the intake")?;
-        let pushed = intake.push(Bytes::from(data.into_owned()));
-        *self.intake.lock().unwrap_or_else(PoisonError::into_inner) = Some(intake);
-        pushed.err().map(|response| respond(py, 0, *response)).transpose()
+    fn remaining(&self) -> Done<usize> {
+        Ok(self.0.with(|incoming, _| Ok(incoming.remaining()))?)
     }
 
-    fn give_up(&self, py: Python<'_>) -> PyResult<Object> {
-        respond(py, 0, once(&self.intake, "the intake")?.give_up())
+    fn push(&self, data: &Native<'_>) -> Done<()> {
+        let bytes = octets(data)?;
+        Ok(self.0.with(|incoming, _| incoming.push(bytes))?)
     }
 
-    /// Who serves it: a `Respond`, an `Exchange`, or a `SessionRequest`.
-    #[pyo3(signature = (*, now=None, seed=None))]
-    fn finish(&self, py: Python<'_>, now: Any<'_, '_>, seed: Option<&[u8]>) -> PyResult<Object> {
-        let (now, seed) = (time(py, now)?, cell::seed(py, seed)?);
-        let service = self.service.get();
-        match once(&self.intake, "the intake")?.finish(&service.service, now, seed) {
-            http::Routed::Answered(response) => respond(py, 0, response),
-            http::Routed::Exchange(exchange) => Exchange::object(py, exchange, service.any_thread),
-            http::Routed::Session(request) => SessionRequest::object(py, request),
-            _ => Err(misuse("the body leads nowhere")),
-        }
+    fn give_up(&self) -> Done<()> {
+        Ok(self.0.with(|incoming, _| Ok(incoming.give_up()))?)
+    }
+
+    fn finish(&self, py: Python<'_>, now: Option<When>, seed: Option<&[u8]>) -> Done<()> {
+        let seed = self::seed(py, seed)?;
+        Ok(self.0.at(when(py, now)?, |incoming, now| incoming.finish(now, &seed))?)
+    }
+
+    fn response(&self, py: Python<'_>) -> Done<Option<Object>> {
+        let saying = self.0.with(|incoming, _| Ok(incoming.response().map(|response| say::respond(0, response))))?;
+        Ok(saying.map(|saying| said(py, saying, None)).transpose()?)
     }
 }
+
+/// What a listen stream asks the registry for.
+#[pyclass(frozen, module = "mcp_sansio._native")]
+pub(crate) struct Subscription(pub(crate) core_http::Subscription);
 
 /// The endpoint's answer to a `Listen`.
 #[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct ListenOutcome(pub(crate) Result<http::ListenKey, http::NoRoom>);
+pub(crate) struct ListenOutcome(pub(crate) Result<core_http::ListenKey, core_http::NoRoom>);
 
 #[pymethods]
 impl ListenOutcome {
-    /// Whether there was room.
     #[getter]
     const fn admitted(&self) -> bool {
         self.0.is_ok()
     }
 }
 
-/// A request of this session: let it accept it.
-#[pyclass(frozen, get_all, module = "mcp_sansio")]
-pub(crate) struct Admitted {
-    session: Py<Session>,
-    request: Object,
-}
+/// A session that was opened: a machine is made of it.
+#[pyclass(frozen, module = "mcp_sansio._native")]
+pub(crate) struct Opened(pub(crate) Cell<Option<Serving>>);
 
-/// The session is ended: close its machine, and give the answer.
-#[pyclass(frozen, get_all, module = "mcp_sansio")]
-pub(crate) struct Ended {
-    session: Py<Session>,
-    response: Object,
-}
-
-impl Machine for Registry {
-    fn abandon(&mut self, _now: Now, _slot: ReplySlot) {}
-
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        Self::poll_timeout(self)
+impl Opened {
+    fn of(registry: &mut ToldRegistry) -> Option<Self> {
+        registry.opened().map(|session| Self(Cell::new(Some(session), true)))
     }
 }
 
-/// Which sessions and listen streams there are.
-#[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct Endpoint(Cell<Registry>);
+/// The registry. Sessions and listen streams have numbers here, and objects in Python.
+#[pyclass(frozen, module = "mcp_sansio._native")]
+pub(crate) struct Registry(Cell<ToldRegistry>);
 
 #[pymethods]
-impl Endpoint {
+impl Registry {
     #[new]
-    #[pyo3(signature = (service, *, seed=None))]
-    fn new(py: Python<'_>, service: &Service, seed: Option<&[u8]>) -> PyResult<Self> {
-        let registry = Registry::new(Arc::clone(&service.service), cell::seed(py, seed)?);
-        Ok(Self(Cell::new(registry, service.any_thread)))
+    fn new(py: Python<'_>, service: &Service, seed: Option<&[u8]>, any_thread: bool) -> Done<Self> {
+        let registry = ToldRegistry::new(&service.0, &self::seed(py, seed)?)?;
+        Ok(Self(Cell::new(registry, any_thread)))
     }
 
-    /// Leads a request to its session: a `Respond`, `Admitted`, `Ended`, or an `Exchange` after all.
-    #[pyo3(signature = (request, *, now=None))]
-    fn admit(&self, py: Python<'_>, request: &SessionRequest, now: Any<'_, '_>) -> PyResult<Object> {
-        let request = request.take()?;
-        let any_thread = self.0.any_thread();
-        let wrap = |key, session| (key, Arc::new(Cell::new(Serving::Session(Box::new(session)), any_thread)));
-        match self.0.at(py, now, |registry, now| registry.admit(now, request, wrap))? {
-            http::Admitted::Answered(response) => respond(py, 0, response),
-            http::Admitted::Exchange(exchange) => Exchange::object(py, exchange, any_thread),
-            http::Admitted::Session { session: (key, cell), request, .. } => {
-                let session = Session::object(py, key, cell)?;
-                Ok(Py::new(py, Admitted { session, request: SessionRequest::object(py, request)? })?.into_any())
-            }
-            http::Admitted::Ended { session: (key, cell), response } => {
-                let session = Session::object(py, key, cell)?;
-                Ok(Py::new(py, Ended { session, response: respond(py, 0, response)? })?.into_any())
-            }
-            _ => Err(misuse("the request leads nowhere")),
-        }
+    /// The number of the session that a request leads to, 0 for none, negative for one that has ended; and the session
+    /// if it was opened now.
+    fn admit(&self, py: Python<'_>, request: &Incoming, now: Option<When>) -> Done<(i64, Option<Opened>)> {
+        Ok(self.0.at(when(py, now)?, |registry, now| {
+            let number = request.0.with(|request, _| registry.admit(now, request))?;
+            Ok((number, Opened::of(registry)))
+        })?)
     }
 
-    #[pyo3(signature = (session, *, now=None))]
-    fn exchange_ended(&self, py: Python<'_>, session: &Session, now: Any<'_, '_>) -> PyResult<()> {
-        self.0.at(py, now, |registry, now| registry.exchange_ended(now, session.key))
+    fn import_session(&self, exported: &Native<'_>, now: Option<When>) -> Done<(u32, Option<Opened>)> {
+        let bytes = octets(exported)?;
+        let import = |registry: &mut ToldRegistry, now| Ok((registry.import(now, &bytes)?, Opened::of(registry)));
+        Ok(self.0.at(when(exported.py(), now)?, import)?)
     }
 
-    fn remove(&self, session: &Session) -> PyResult<bool> {
-        self.0.with(|registry| registry.remove(session.key).is_some())
+    fn exchange_ended(&self, py: Python<'_>, session: u32, now: Option<When>) -> Done<()> {
+        Ok(self.0.at(when(py, now)?, |registry, now| Ok(registry.exchange_ended(now, session)))?)
     }
 
-    fn sessions(&self, py: Python<'_>) -> PyResult<Vec<Py<Session>>> {
-        let all = self.0.with(|registry| registry.sessions().cloned().collect::<Vec<_>>())?;
-        all.into_iter().map(|(key, cell)| Session::object(py, key, cell)).collect()
+    fn remove(&self, session: u32) -> Done<()> {
+        Ok(self.0.with(|registry, _| Ok(registry.remove(session)))?)
     }
 
-    /// Enters a listen stream under a handle of the caller's.
-    fn listen(&self, listen: &Listen, handle: Object) -> PyResult<ListenOutcome> {
-        self.0.with(|registry| ListenOutcome(registry.listen(subscription(listen), handle)))
+    fn listen(&self, listen: &Subscription, number: u32) -> Done<ListenOutcome> {
+        Ok(ListenOutcome(self.0.with(|registry, _| Ok(registry.enter(listen.0.clone(), number)))?))
     }
 
-    /// Forgets the listen stream of an exchange, if it is one.
-    fn unlisten(&self, exchange: &Bound<'_, Exchange>) -> PyResult<Option<Object>> {
-        match Exchange::listen_key(exchange)? {
-            Some(key) => self.0.with(|registry| registry.unlisten(key)),
-            None => Ok(None),
-        }
+    fn unlisten(&self, machine: &Machine) -> Done<Option<u32>> {
+        Ok(machine.cell.with(|machine, _| self.0.with(|registry, _| Ok(registry.unlisten(machine.server()?))))?)
     }
 
-    /// The handles of the listen streams that want to hear of this.
-    fn listeners(&self, py: Python<'_>, event: &Publish) -> PyResult<Vec<Object>> {
-        self.0.with(|registry| registry.listeners(&event.0).map(|handle| handle.clone_ref(py)).collect())
+    fn listeners(&self, change: &str, uri: Option<String>) -> Done<Vec<u32>> {
+        Ok(self.0.with(|registry, _| registry.listeners(change, uri))?)
     }
 
-    fn replace_service(&self, service: &Service) -> PyResult<Vec<Publish>> {
-        let changes = self.0.with(|registry| registry.replace_service(Arc::clone(&service.service)))?;
-        Ok(changes.into_iter().map(Publish).collect())
+    fn replace_service(&self, service: &Service) -> Done<Vec<&'static str>> {
+        Ok(self.0.with(|registry, _| Ok(registry.replace_service(&service.0)))?)
     }
 
-    #[pyo3(signature = (exported, *, now=None))]
-    fn import_session(&self, py: Python<'_>, exported: Cow<'_, [u8]>, now: Any<'_, '_>) -> PyResult<()> {
-        let any_thread = self.0.any_thread();
-        let wrap = |key, session| (key, Arc::new(Cell::new(Serving::Session(Box::new(session)), any_thread)));
-        self.0.at(py, now, |registry, now| registry.import(now, &exported, wrap).map(drop))?.map_err(core)
+    fn handle_timeout(&self, py: Python<'_>, now: Option<When>) -> Done<()> {
+        Ok(self.0.at(when(py, now)?, |registry, now| Ok(registry.handle_timeout(now)))?)
     }
 
-    #[pyo3(signature = (now=None))]
-    fn handle_timeout(&self, py: Python<'_>, now: Any<'_, '_>) -> PyResult<()> {
-        self.0.at(py, now, |registry, now| registry.handle_timeout(now))
+    fn poll_expired(&self) -> Done<Option<u32>> {
+        Ok(self.0.with(|registry, _| Ok(registry.poll_expired()))?)
     }
 
-    /// A session that has expired: close its machine.
-    fn poll_expired(&self, py: Python<'_>) -> PyResult<Option<Py<Session>>> {
-        let expired = self.0.with(|registry| registry.poll_expired())?;
-        expired.map(|(key, cell)| Session::object(py, key, cell)).transpose()
+    fn poll_timeout(&self) -> Done<Option<(u64, &'static str)>> {
+        let due = self.0.with(|registry, _| Ok(registry.poll_timeout()))?;
+        Ok(due.map(|(at, kind)| (at.as_nanos(), kind.name())))
     }
 
-    fn poll_timeout(&self) -> PyResult<Option<(u64, &'static str)>> {
-        self.0.deadline()
-    }
-
-    #[pyo3(signature = (now=None))]
-    fn delay(&self, py: Python<'_>, now: Any<'_, '_>) -> PyResult<Option<f64>> {
-        self.0.delay(py, now)
+    fn delay(&self, py: Python<'_>, now: Option<When>) -> Done<Option<f64>> {
+        let (now, due) = (when(py, now)?, self.0.with(|registry, _| Ok(registry.poll_timeout()))?);
+        Ok(due.map(|(at, _)| now.mono.until(at).as_secs_f64()))
     }
 }

@@ -1,344 +1,204 @@
-//! Application code to run: what is asked, who asks, and the right to answer.
+//! Application code to run: what is asked, who asks, and the right to answer; and answers that are made beforehand.
 
 use std::sync::Arc;
 
 use mcp_sansio::json::Json;
-use mcp_sansio::model::ElicitParams;
-use mcp_sansio::server::{Call, Context, Invocation, ReadTarget, Reference};
-use mcp_sansio::spec::Era;
-use mcp_sansio::uri_template::Value;
-use mcp_sansio_bindings::{Failure, read};
+use mcp_sansio::server::Reply as CoreReply;
+use mcp_sansio_told::cell::Guard;
+use mcp_sansio_told::reply::{kind, reply, text};
+use mcp_sansio_told::role::{Answering, Asked};
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 
-use crate::actions::{show, written};
-use crate::cell::{Guard, Home};
-use crate::errors::{core, exception, misuse, raised};
-use crate::value::{Lazy, json, native};
+use crate::errors::{Done, Found, misuse};
+use crate::value::{Any, Native, json, native, utf8};
+
+static REST: Found = Found::new("mcp_sansio._actions", "rest");
+static QUESTIONS: Found = Found::new("mcp_sansio._settings", "questions");
 
 /// The right to answer a request, alone.
 #[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct Slot(pub(crate) Arc<Guard>);
+pub(crate) struct Slot(Arc<Guard>);
 
 #[pymethods]
 impl Slot {
     #[getter]
     fn id(&self) -> u64 {
-        self.0.id()
+        self.0.id().to_u64()
     }
 }
 
-enum Asked {
-    Client { method: Box<str> },
-    Server { call: Call, context: Context },
+/// The slot that an argument stands for.
+pub(crate) fn guard<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a Arc<Guard>> {
+    match (given.cast::<Invoke>(), given.cast::<Slot>()) {
+        (Ok(invoke), _) => Ok(&invoke.get().guard),
+        (_, Ok(slot)) => Ok(&slot.get().0),
+        _ => Err(misuse("this is neither an Invoke nor a Slot")),
+    }
 }
+
+type Kept = PyOnceLock<Py<PyAny>>;
 
 /// Application code to run. Holds the right to answer.
 #[pyclass(frozen, module = "mcp_sansio")]
 pub(crate) struct Invoke {
     guard: Arc<Guard>,
     asked: Asked,
-    arguments: Lazy,
-    params: PyOnceLock<Py<PyAny>>,
+    arguments: Kept,
+    params: Kept,
+    rest: Kept,
 }
 
 /// What a front gives along with a request, for its handlers.
 pub(crate) struct Given(pub(crate) Py<PyAny>);
 
-pub(crate) const fn era(era: Era) -> &'static str {
-    match era {
-        Era::Legacy => "legacy",
-        Era::Modern => "modern",
-    }
-}
-
 impl Invoke {
-    pub(crate) fn of_server(invocation: Invocation, home: &Arc<Home>) -> Self {
-        let Invocation { slot, call, context } = invocation;
-        let arguments = match &call {
-            Call::Complete { context, .. } => context.clone(),
-            Call::Prompt { arguments, .. } | Call::Tool { arguments, .. } => arguments.clone(),
-            Call::Raw { params, .. } => params.clone(),
-            Call::Read { target: ReadTarget::Template(_, values), .. } => {
-                let all = values.iter().map(|(name, value)| (name.to_owned(), variable(value)));
-                Json::from(serde_json::Value::Object(all.collect()))
+    pub(crate) fn new(guard: Guard, asked: Asked) -> Self {
+        let (arguments, params, rest) = (Kept::new(), Kept::new(), Kept::new());
+        Self { guard: Arc::new(guard), asked, arguments, params, rest }
+    }
+
+    /// A rare member, by its name: they are told together, and shaped in Python.
+    fn rest<'py>(&self, py: Python<'py>, name: &str) -> Done<Native<'py>> {
+        if self.rest.get(py).is_none() {
+            let told = self.asked.rest()?.map(|told| native(py, told.as_bytes())).transpose()?;
+            let rest = REST.get(py)?.call1((told, self.asked.name()))?;
+            // If another was faster, the two say the same.
+            let _ = self.rest.set(py, rest.unbind());
+        }
+        let rest = self.rest.get(py).ok_or_else(|| misuse("nothing is told"))?;
+        Ok(rest.bind(py).call1((name,))?)
+    }
+}
+
+fn kept<'py>(py: Python<'py>, place: &Kept, json: impl FnOnce() -> Json) -> PyResult<Native<'py>> {
+    let value = place.get_or_try_init(py, || native(py, json().as_bytes()).map(Bound::unbind))?;
+    Ok(value.bind(py).clone())
+}
+
+/// The members of an invocation: those that are named here are rare.
+macro_rules! members {
+    ($($rare:ident)*) => {
+        #[pymethods]
+        impl Invoke {
+            #[classattr]
+            const fn kind() -> &'static str {
+                "invoke"
             }
-            _ => Json::EMPTY_OBJECT,
-        };
-        let guard = Guard::new(slot, home, call.name());
-        let (arguments, params) = (Lazy::new(arguments), PyOnceLock::new());
-        Self { guard, asked: Asked::Server { call, context }, arguments, params }
-    }
 
-    pub(crate) fn of_client(guard: Arc<Guard>, method: Box<str>, params: Json) -> Self {
-        Self { guard, asked: Asked::Client { method }, arguments: Lazy::new(params), params: PyOnceLock::new() }
-    }
+            #[classattr]
+            fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+                PyTuple::new(py, ["call", "name", stringify!(arguments)])
+            }
 
-    pub(crate) fn guard(&self) -> Arc<Guard> {
-        Arc::clone(&self.guard)
-    }
+            fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+                let name = PyString::new(py, self.name()).repr()?;
+                Ok(format!("Invoke(call='{}', name={name}, id={})", self.call(), self.id()))
+            }
 
-    fn call(&self) -> Option<&Call> {
-        match &self.asked {
-            Asked::Server { call, .. } => Some(call),
-            Asked::Client { .. } => None,
+            #[getter]
+            fn call(&self) -> &'static str {
+                self.asked.call()
+            }
+
+            #[getter]
+            fn name(&self) -> &str {
+                self.asked.name()
+            }
+
+            #[getter]
+            fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Native<'py>> {
+                kept(py, &self.arguments, || self.asked.arguments())
+            }
+
+            #[getter]
+            fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+                PyBytes::new(py, self.asked.arguments().as_bytes())
+            }
+
+            #[getter]
+            fn params<'py>(&self, py: Python<'py>) -> PyResult<Native<'py>> {
+                kept(py, &self.params, || self.asked.params())
+            }
+
+            #[getter]
+            fn slot(&self) -> Slot {
+                Slot(Arc::clone(&self.guard))
+            }
+
+            #[getter]
+            fn id(&self) -> u64 {
+                self.guard.id().to_u64()
+            }
+
+            #[getter]
+            fn data(&self, py: Python<'_>) -> Done<Option<Py<PyAny>>> {
+                Ok(self.asked.context()?.data::<Given>().map(|given| given.0.clone_ref(py)))
+            }
+
+            fn require_capability(&self, path: &str) -> Done<()> {
+                Ok(self.asked.require_capability(path)?)
+            }
+
+            /// The answer to an elicitation, checked against what was asked; `None` if there is none yet.
+            fn elicited<'py>(&self, py: Python<'py>, key: &str, asked: Native<'py>) -> Done<Option<Native<'py>>> {
+                let answer = self.asked.elicited(key, &json(&asked)?)?;
+                Ok(answer.map(|answer| native(py, answer.as_bytes())).transpose()?)
+            }
+
+            $(#[getter]
+            fn $rare<'py>(&self, py: Python<'py>) -> Done<Native<'py>> {
+                self.rest(py, stringify!($rare))
+            })*
         }
-    }
-
-    fn context(&self) -> PyResult<&Context> {
-        match &self.asked {
-            Asked::Server { context, .. } => Ok(context),
-            Asked::Client { .. } => Err(misuse("only requests of clients have this")),
-        }
-    }
+    };
 }
 
-fn variable(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Text(text) => text.clone().into(),
-        Value::List(items) => items.clone().into(),
-        Value::Map(pairs) => pairs.iter().map(|(name, text)| (name.clone(), text.clone())).collect(),
-    }
+members! {
+    index target argument value cursor
+    method request_id version era meta client_info client_capabilities progress_token trace principal
+    can_ask inputs state memo round state_token
 }
+
+/// An answer to an invocation.
+#[pyclass(frozen, module = "mcp_sansio")]
+pub(crate) struct Reply(CoreReply);
 
 #[pymethods]
-impl Invoke {
-    #[classattr]
-    const fn kind() -> &'static str {
-        "invoke"
+impl Reply {
+    /// A reply by kind, of a native value or raw bytes.
+    #[new]
+    #[pyo3(signature = (kind, value=None))]
+    fn new(kind: &str, value: Any<'_, '_>) -> Done<Self> {
+        let value = match (kind, value) {
+            (_, None) => "null".to_owned(),
+            ("input", Some(value)) => json(&QUESTIONS.get(value.py())?.call1((value,))?)?,
+            (_, Some(value)) => json(value)?,
+        };
+        Ok(Self(reply(self::kind(kind)?, Some(value))?))
     }
 
-    #[classattr]
-    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-        PyTuple::new(py, ["call", "name", stringify!(arguments)])
+    #[staticmethod]
+    #[pyo3(name = "text", signature = (text, *, is_error=false))]
+    fn of_text(text: &Bound<'_, PyString>, is_error: bool) -> PyResult<Self> {
+        Ok(Self(self::text(utf8(text)?, is_error)))
     }
+}
 
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        show(slf.as_any(), &["call", "name", "id"])
+/// The answer that a native object stands for: to a client, where one of this kind is wanted, or to a server.
+pub(crate) fn answering(given: &Bound<'_, PyAny>, wanted: Option<u32>) -> Done<Answering> {
+    if let (Ok(one), Some(_)) = (given.cast::<PyString>(), wanted) {
+        return Ok(Answering::Reply(text(utf8(one)?, false)));
     }
-
-    #[getter(call)]
-    fn call_name(&self) -> &'static str {
-        self.guard.asked
+    if let Ok(made) = given.cast::<Reply>() {
+        return Ok(Answering::Reply(made.get().0.clone()));
     }
-
-    #[getter]
-    fn name(&self) -> &str {
-        match (&self.asked, self.call()) {
-            (Asked::Client { method }, _) | (_, Some(Call::Raw { method, .. })) => method,
-            (_, Some(Call::Complete { reference: Reference::Prompt(_, name) | Reference::Template(_, name), .. })) => {
-                name
-            }
-            (_, Some(Call::List { list, .. })) => list.name(),
-            (_, Some(Call::Prompt { name, .. })) => name,
-            (_, Some(Call::Tool { name, .. })) => name,
-            (_, Some(Call::Read { uri, .. } | Call::Subscribe { uri } | Call::Unsubscribe { uri })) => uri,
-            _ => "",
-        }
-    }
-
-    #[getter]
-    fn arguments(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.arguments.get(py)
-    }
-
-    #[getter]
-    fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        self.arguments.raw(py)
-    }
-
-    #[getter]
-    fn index(&self) -> Option<usize> {
-        match self.call()? {
-            Call::Complete { reference: Reference::Prompt(index, _) | Reference::Template(index, _), .. }
-            | Call::Prompt { index, .. }
-            | Call::Tool { index, .. } => *index,
-            Call::Read { target: ReadTarget::Resource(index) | ReadTarget::Template(index, _), .. } => Some(*index),
-            _ => None,
-        }
-    }
-
-    /// What the index counts: for a read or a completion, which of the two it is about.
-    #[getter]
-    fn target(&self) -> Option<&'static str> {
-        match self.call()? {
-            Call::Complete { reference: Reference::Prompt(..), .. } => Some("prompt"),
-            Call::Complete { reference: Reference::Template(..), .. } => Some("template"),
-            Call::Read { target: ReadTarget::Resource(_), .. } => Some("resource"),
-            Call::Read { target: ReadTarget::Template(..), .. } => Some("template"),
-            Call::Read { .. } => Some("any"),
-            _ => None,
-        }
-    }
-
-    #[getter]
-    fn argument(&self) -> Option<&str> {
-        match self.call()? {
-            Call::Complete { argument, .. } => Some(argument),
-            _ => None,
-        }
-    }
-
-    #[getter]
-    fn value(&self) -> Option<&str> {
-        match self.call()? {
-            Call::Complete { value, .. } => Some(value),
-            _ => None,
-        }
-    }
-
-    #[getter]
-    fn cursor(&self) -> Option<&str> {
-        match self.call()? {
-            Call::List { cursor, .. } => cursor.as_deref(),
-            _ => None,
-        }
-    }
-
-    #[getter]
-    fn slot(&self) -> Slot {
-        Slot(Arc::clone(&self.guard))
-    }
-
-    #[getter]
-    fn id(&self) -> u64 {
-        self.guard.id()
-    }
-
-    #[getter]
-    fn method(&self) -> PyResult<&str> {
-        match &self.asked {
-            Asked::Client { method } => Ok(method),
-            Asked::Server { context, .. } => Ok(context.method()),
-        }
-    }
-
-    #[getter]
-    fn params(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match &self.asked {
-            Asked::Client { .. } => self.arguments.get(py),
-            Asked::Server { context, .. } => {
-                let params = || native(py, &context.params()).map(Bound::unbind);
-                Ok(self.params.get_or_try_init(py, params)?.clone_ref(py))
-            }
-        }
-    }
-
-    #[getter]
-    fn request_id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        native(py, &self.context()?.request_id().to_json())
-    }
-
-    #[getter]
-    fn version(&self) -> PyResult<&'static str> {
-        Ok(self.context()?.version().as_str())
-    }
-
-    #[getter]
-    fn era(&self) -> PyResult<&'static str> {
-        Ok(era(self.context()?.era()))
-    }
-
-    #[getter]
-    fn meta<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        native(py, &self.context()?.meta())
-    }
-
-    #[getter]
-    fn client_info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        written(py, self.context()?.client_info().as_ref())
-    }
-
-    #[getter]
-    fn client_capabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        written(py, Some(&self.context()?.client_capabilities()))
-    }
-
-    /// Raises what the client shall be answered if it lacks a capability.
-    fn require_capability(&self, path: &str) -> PyResult<()> {
-        self.context()?.require_capability(path).map_err(|error| raised(&Failure::of_object(&error)))
-    }
-
-    #[getter]
-    fn progress_token<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.context()?.progress_token().map(|token| native(py, &token.0.to_json())).transpose()
-    }
-
-    #[getter]
-    fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let trace = self.context()?.trace_context();
-        let parts = [("traceparent", trace.traceparent), ("tracestate", trace.tracestate), ("baggage", trace.baggage)];
-        let dict = PyDict::new(py);
-        for (name, value) in parts {
-            if let Some(value) = value {
-                dict.set_item(name, value)?;
-            }
-        }
-        Ok(dict)
-    }
-
-    #[getter]
-    fn principal(&self) -> PyResult<Option<&str>> {
-        Ok(self.context()?.principal())
-    }
-
-    #[getter]
-    fn data(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        Ok(self.context()?.data::<Given>().map(|given| given.0.clone_ref(py)))
-    }
-
-    #[getter]
-    fn can_ask(&self) -> PyResult<bool> {
-        Ok(self.context()?.can_ask())
-    }
-
-    /// Every answer so far: a native object, or the exception that a refusal is.
-    #[getter]
-    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (key, answer) in self.context()?.inputs() {
-            let answer = match answer {
-                Ok(answer) => native(py, answer)?,
-                Err(error) => exception(py, &Failure::of_object(error))?,
-            };
-            dict.set_item(key, answer)?;
-        }
-        Ok(dict)
-    }
-
-    /// The answer to an elicitation, checked against what was asked; `None` if there is none yet.
-    fn elicited<'py>(
-        &self,
-        py: Python<'py>,
-        key: &str,
-        asked: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let asked: ElicitParams = read(&json(asked)?).map_err(core)?;
-        match self.context()?.elicited(key, &asked) {
-            None => Ok(None),
-            Some(Ok(answer)) => written(py, Some(&answer)).map(Some),
-            Some(Err(error)) => Err(raised(&Failure::of_object(&error))),
-        }
-    }
-
-    #[getter]
-    fn state(&self) -> PyResult<Option<&str>> {
-        Ok(self.context()?.state())
-    }
-
-    #[getter]
-    fn memo<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.context()?.memo().map(|memo| native(py, memo)).transpose()
-    }
-
-    #[getter]
-    fn round(&self) -> PyResult<u32> {
-        Ok(self.context()?.round())
-    }
-
-    #[getter]
-    fn state_token<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        Ok(self.context()?.state_token().map(|token| PyBytes::new(py, &token)))
-    }
+    let (value, is_error) = (json(given)?, given.is_instance_of::<PyBaseException>());
+    Ok(match wanted {
+        Some(_) if is_error => Answering::Reply(reply(kind("error")?, Some(value))?),
+        Some(wanted) => Answering::Reply(reply(wanted, Some(value))?),
+        None => Answering::Server(if is_error { Err(value) } else { Ok(value) }),
+    })
 }

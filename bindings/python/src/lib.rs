@@ -1,45 +1,39 @@
 //! The machines of `mcp-sansio` as Python objects: the native half of the package `mcp_sansio`.
 //!
 //! ```text
-//!   mcp_sansio (Python: settings, error classes, types)
+//!   mcp_sansio (Python: classes, verbs by name, settings, errors, types)
 //!        │
-//!   mcp_sansio._native (here)
-//!        ├── cell      one machine, safe among threads; slots, times, seeds
+//!   mcp_sansio._native (here: what is hot, and what holds memory)
 //!        ├── value     JSON text ⇄ native objects, each in one pass
-//!        ├── errors    failures as exceptions
-//!        ├── actions   what a machine says
-//!        ├── invoke    application code to run
-//!        ├── server    byte stream, exchange, session
-//!        ├── client    byte stream, Streamable HTTP
-//!        └── http      service, intake, endpoint
+//!        ├── errors    what has failed, as exceptions
+//!        ├── time      the time of a verb, and seeds
+//!        ├── machine   a machine of either role: bytes, frames, replies; every other verb by its name
+//!        ├── invoke    application code to run, and the right to answer
+//!        └── http      service, request, registry
+//!        │
+//!   mcp_sansio_told (verbs by name and in JSON; machines that are safe among threads)
 //! ```
 //!
-//! Translation only: every decision is the core's, and what is the same for other languages is in
-//! `mcp_sansio_bindings`. There is no thread, runtime or clock here.
+//! Translation only: every decision is the core's. There is no thread, runtime or clock here.
 
-mod actions;
-mod cell;
-mod client;
+#![allow(clippy::unit_arg, reason = "a verb that answers nothing is a verb all the same")]
+
 mod errors;
 mod http;
 mod invoke;
-mod server;
+mod machine;
+mod time;
 mod value;
 
 /// The native half of `mcp_sansio`.
 #[pyo3::pymodule(name = "_native", gil_used = true)]
 mod native {
     #[pymodule_export]
-    use crate::actions::{
-        Abort, Answered, Cancelled, CancelledInput, Chunk, Closed, Connected, Diagnosed, Done, Fetch, Finish, Listen,
-        Listening, NeedInput, Notified, Progressed, Publish, Respond, Unauthorized, Write,
-    };
+    use crate::http::{Incoming, ListenOutcome, Opened, Registry, Service, Subscription};
     #[pymodule_export]
-    use crate::client::{Client, ClientMachine, HttpClient, Request};
+    use crate::invoke::{Invoke, Reply, Slot};
     #[pymodule_export]
-    use crate::http::{Admitted, Ended, Endpoint, Intake, ListenOutcome, Service, SessionRequest};
+    use crate::machine::{Answer, Definition, Machine, Request, Write};
     #[pymodule_export]
-    use crate::invoke::{Invoke, Slot};
-    #[pymodule_export]
-    use crate::server::{Definition, Exchange, Reply, Server, ServerMachine, Session};
+    use crate::value::read;
 }

@@ -419,8 +419,105 @@ def test_times_are_seconds_or_nanoseconds_and_never_nonsense() -> None:
     server = new()
     for good in (0, 10**12, 1.25, (1, 2), (1.5, 1.8e9), None):
         server.handle_timeout(good)
-    for bad in (-1, -0.5, float("nan"), "now", (1,), 2**70):
-        with pytest.raises((MisuseError, OverflowError, TypeError, ValueError, IndexError)):
-            server.handle_timeout(bad)  # type: ignore[arg-type]
+    odd: list[Any] = [-1, -0.5, 2**70, 1e300, float("nan"), float("inf"), True, "now", b"1", [1, 2]]
+    odd += [(), (1,), (1, 2, 3), (1, -1), (1, float("nan")), (None, 1), ("1", 1)]
+    for bad in odd:
+        with pytest.raises(MisuseError, match="a time is"):
+            server.handle_timeout(bad)
+        with pytest.raises(MisuseError, match="a time is"):
+            server.handle(b"", bad)
     with pytest.raises(MisuseError, match="32 bytes"):
         Server(definition(), seed=b"short")
+
+
+def test_integers_of_a_class_of_ones_own_are_written_as_numbers() -> None:
+    class Odd(int):
+        def __str__(self) -> str:
+            more.update(extra=1)
+            return '1,"isError":true'
+
+    more: dict[str, Any] = {"number": Odd(2**70), "after": 1}
+    server = new()
+    server.reply(invoked(server), {"content": [], "structuredContent": more}, now=1)
+    assert written(server)["result"]["structuredContent"] == {"number": 2**70, "after": 1}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_longer_than_python_writes_itself_are_exact_both_ways(sign: int) -> None:
+    # 5,003 digits, in the middle of which there are noughts: what the halves are joined at must be filled up.
+    digits = ("-" if sign < 0 else "") + "7" * 3 + "0" * 4_990 + "3" * 10
+    number = sign * (777 * 10**5_000 + 3_333_333_333)
+    server = new()
+    params = json.dumps({"name": "whole", "arguments": {"n": 0}, "_meta": MODERN}).replace('"n": 0', f'"n": {digits}')
+    server.handle(f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}\n'.encode())
+    invoke = server.poll()
+    assert isinstance(invoke, Invoke) and invoke.arguments == {"n": number}
+    server.reply(invoke, {"content": [], "structuredContent": invoke.arguments})
+    answer = server.poll()
+    assert isinstance(answer, Write) and f'"structuredContent":{{"n":{digits}}}'.encode() in answer.data
+
+
+def test_integers_that_take_too_long_to_read_are_refused() -> None:
+    server = new()
+    for digits, fits in (("9" * 20_000, True), ("9" * 20_001, False)):
+        params = json.dumps({"name": "whole", "arguments": {"n": 0}, "_meta": MODERN}).replace(
+            '"n": 0', f'"n":{digits}'
+        )
+        server.handle(f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}\n'.encode())
+        invoke = server.poll()
+        assert isinstance(invoke, Invoke) and digits.encode() in invoke.raw
+        if fits:
+            assert invoke.arguments == {"n": 10**20_000 - 1}
+        else:
+            with pytest.raises(LimitExceededError, match="20000 digits"):
+                _ = invoke.arguments
+        server.reply(invoke, "x")
+        assert "result" in written(server)
+
+
+def test_half_a_surrogate_pair_is_a_misuse() -> None:
+    server = new()
+    invoke = invoked(server)
+    half: list[Any] = ["\ud800", {"content": [{"type": "text", "text": "\udfff"}]}, {"\ud800": 1}]
+    for bad in [*half, RemoteError(-32000, "\ud800")]:
+        with pytest.raises(MisuseError, match="surrogate"):
+            server.reply(invoke, bad)
+    verbs: list[Callable[[], Any]] = [
+        lambda: Reply.text("\ud800"),
+        lambda: Reply("raw", {"a": "\ud800"}),
+        lambda: server.notify("x/\ud800"),
+        lambda: server.log("info", "\ud800", slot=invoke),
+        lambda: server.progress(invoke, 1, 2, "\ud800"),
+        lambda: DefinitionBuilder("\ud800", "1").build(),
+    ]
+    for verb in verbs:
+        with pytest.raises(MisuseError, match="surrogate"):
+            verb()
+    server.reply(invoke, "good")
+    assert "result" in written(server)
+
+
+def test_only_bytes_arrive() -> None:
+    server = new()
+    server.handle(bytearray(frame("server/discover")))
+    assert "result" in written(server)
+    bad: list[Any] = [[1], (1,), "text", None, 3, memoryview(b"x")]
+    for none in bad:
+        with pytest.raises(TypeError, match="bytes or a bytearray"):
+            server.handle(none)
+
+
+def test_values_that_hold_themselves_are_refused() -> None:
+    server = new()
+    invoke = invoked(server)
+    within: dict[str, Any] = {"content": []}
+    within["structuredContent"] = {"again": ([within],)}
+    wide: list[Any] = []
+    wide.extend([wide] * 10)
+    for bad in (within, wide, {"content": [], "structuredContent": within}):
+        with pytest.raises(MisuseError, match="holds itself"):
+            server.reply(invoke, bad)
+        with pytest.raises(MisuseError, match="holds itself"):
+            Reply("raw", bad)
+    server.reply(invoke, "good")
+    assert "result" in written(server)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use mcp_sansio::client::{self, Answer, Client, InputId, List, ServerFacts, Transport};
-use mcp_sansio::error::{Error, Misuse};
+use mcp_sansio::error::{Error, ErrorObject, Misuse};
 use mcp_sansio::http::client::{self as http, Action, Endpoint, FetchFailed, FetchId, HttpClient};
 use mcp_sansio::ids::{CallId, ReplySlot, SlotId};
 use mcp_sansio::json::Json;
@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use crate::Result;
 use crate::definition::level;
-use crate::request::{Settings, Verb, Where, call_options, input_answer, request};
+use crate::request::{Settings, Verb, Where, call_options, input_answer};
+use crate::say::{Saying, connected};
 use crate::told::{argument, headers, read, whole};
 
 /// A machine of a client.
@@ -110,6 +111,36 @@ impl Machine {
         Some(action)
     }
 
+    /// `call`, of a request that the binding keeps ([`crate::client::request`]), with an object of options.
+    ///
+    /// # Errors
+    /// As the verb; when the options are none.
+    pub fn call(&mut self, now: Now, request: client::Request, options: &str) -> Result<u64> {
+        let options = call_options(read(options)?)?;
+        self.kind.verbs().call(now, request, options).map(CallId::to_u64)
+    }
+
+    /// The server, once connected, as [`crate::say`] tells it.
+    pub fn server(&mut self) -> Option<Saying> {
+        self.kind.verbs().server().map(|server| connected("connected", server))
+    }
+
+    /// `reply`.
+    ///
+    /// # Errors
+    /// As the verb.
+    pub fn reply(&mut self, now: Now, slot: SlotId, result: std::result::Result<Json, ErrorObject>) -> Result<()> {
+        self.kind.verbs().reply(now, ReplySlot::from_id(slot), result)
+    }
+
+    /// `abandon`.
+    ///
+    /// # Errors
+    /// As the verb.
+    pub fn abandon(&mut self, now: Now, slot: SlotId) -> Result<()> {
+        self.kind.verbs().abandon(now, ReplySlot::from_id(slot))
+    }
+
     /// Every other verb: an object whose one member is its name, with its arguments. The answer is JSON, or nothing.
     ///
     /// # Errors
@@ -118,7 +149,7 @@ impl Machine {
         let verb = read::<Verb>(verb)?;
         let call = match verb {
             Verb::Call(what, options) => {
-                let (request, options) = (request(what)?, options.unwrap_or_default());
+                let (request, options) = (crate::request::request(what)?, options.unwrap_or_default());
                 let drives = options.drive_input == Some(false);
                 let call = self.kind.verbs().call(now, request.clone(), call_options(options)?)?;
                 if drives {
@@ -159,7 +190,7 @@ impl Machine {
             Verb::Notify(method, params) => client.notify(now, &method, &params.unwrap_or(Json::EMPTY_OBJECT)),
             Verb::Reply([low, high], result) => client.reply(now, slot(low, high), Ok(result)),
             Verb::RootsChanged() => client.roots_changed(now),
-            Verb::Server() => return Ok(client.server().map(facts)),
+            Verb::Server() => return Ok(client.server().map(|server| facts(server, true))),
             Verb::SetLevel(name) => {
                 let level = level(&name)?;
                 return client.set_level(now, level).map(number);
@@ -215,6 +246,14 @@ fn slot(low: u32, high: u32) -> ReplySlot {
     ReplySlot::from_id(SlotId::from_u64(whole(low, high)))
 }
 
+/// A request, for a binding that keeps it: an object whose one member is its name, with its arguments.
+///
+/// # Errors
+/// When it is none.
+pub fn request(what: &str) -> Result<client::Request> {
+    crate::request::request(read(what)?)
+}
+
 /// The server, as it introduced itself.
 #[derive(Serialize)]
 struct Facts<'a, C, I> {
@@ -223,19 +262,20 @@ struct Facts<'a, C, I> {
     declared: &'a C,
     info: &'a Option<I>,
     instructions: &'a Option<String>,
-    raw: &'a Json,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw: Option<&'a Json>,
 }
 
-/// A server's facts as JSON.
+/// A server's facts as JSON, with its own words or without.
 #[must_use]
-pub fn facts(server: &ServerFacts) -> String {
+pub fn facts(server: &ServerFacts, with_raw: bool) -> String {
     serde_json::to_string(&Facts {
         version: server.version.as_str(),
         is_modern: server.era() == Era::Modern,
         declared: &server.capabilities,
         info: &server.info,
         instructions: &server.instructions,
-        raw: &server.raw,
+        raw: with_raw.then_some(&server.raw),
     })
     .unwrap_or_default()
 }

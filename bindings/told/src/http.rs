@@ -1,5 +1,6 @@
 //! The service and the registry of an HTTP server, and a request on its way through them.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +8,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_sansio::error::{Error, Misuse};
 use mcp_sansio::http::server::{
-    Admitted, Allow, Endpoint, Exchange, Head, Intake, Judged, Options, Replay, Request, Response, Routed, Service,
-    Session, SessionKey,
+    Admitted, Allow, Endpoint, Exchange, Head, Intake, Judged, ListenKey, NoRoom, Options, Replay, Request, Response,
+    Routed, Service, Session, SessionKey, Subscription,
 };
 use mcp_sansio::machine::{Mono, Now, TimerKind};
 use mcp_sansio::server::Definition;
 use serde::Deserialize;
 
 use crate::Result;
+use crate::cell::Inside;
 use crate::server::{Kind, Machine, event, event_names};
 use crate::told::{argument, latin1, read, seed};
 
@@ -141,6 +143,19 @@ impl Incoming {
     ) -> Result<Self> {
         let headers: Vec<(String, String)> = read(headers)?;
         let headers: Vec<(String, Bytes)> = headers.into_iter().map(|(name, value)| (name, latin1(&value))).collect();
+        Ok(Self::of(service, (method, target), authority, &headers, principal, None))
+    }
+
+    /// The same of headers as bytes, with something for [`Context::data`](mcp_sansio::server::Context::data).
+    #[must_use]
+    pub fn of<N: AsRef<[u8]>>(
+        service: &Arc<Service>,
+        (method, target): (&str, &str),
+        authority: Option<&str>,
+        headers: &[(N, Bytes)],
+        principal: Option<String>,
+        data: Option<Arc<dyn Any + Send + Sync>>,
+    ) -> Self {
         let mut head = Head::new(method, target);
         if let Some(authority) = authority {
             head = head.authority(authority);
@@ -148,8 +163,12 @@ impl Incoming {
         if let Some(principal) = principal {
             head = head.principal(principal.into());
         }
-        for (name, value) in &headers {
-            head.header(name, value);
+        if let Some(data) = data {
+            head = head.data(data);
+        }
+        for (name, value) in headers {
+            // A name that is no text is none of the protocol's.
+            head.header(std::str::from_utf8(name.as_ref()).unwrap_or_default(), value);
         }
         let way = match service.judge(head) {
             Judged::Post(intake) => Way::Intake(intake),
@@ -157,7 +176,16 @@ impl Incoming {
             Judged::Session(request) => Way::Session(request),
             _ => Way::Gone,
         };
-        Ok(Self { service: Arc::clone(service), way })
+        Self { service: Arc::clone(service), way }
+    }
+
+    /// `Intake::remaining`: none where no body is read.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        match &self.way {
+            Way::Intake(intake) => intake.remaining(),
+            _ => 0,
+        }
     }
 
     /// How far it has got: 0 taken, 1 answered, 2 its body is read, 3 to a session, 4 served alone.
@@ -190,7 +218,7 @@ impl Incoming {
     /// When no body is read, or the seed has not 32 bytes.
     pub fn finish(&mut self, now: Now, bytes: &[u8]) -> Result<()> {
         let seed = seed(bytes)?;
-        let Way::Intake(intake) = self.take() else { return Err(taken()) };
+        let Way::Intake(intake) = self.take_if(|way| matches!(way, Way::Intake(_)))? else { return Err(taken()) };
         self.way = match intake.finish(&self.service, now, seed) {
             Routed::Answered(response) => Way::Answered(response),
             Routed::Exchange(exchange) => Way::Exchange(exchange),
@@ -202,7 +230,7 @@ impl Incoming {
 
     /// `Intake::give_up`.
     pub fn give_up(&mut self) {
-        if let Way::Intake(intake) = self.take() {
+        if let Ok(Way::Intake(intake)) = self.take_if(|way| matches!(way, Way::Intake(_))) {
             self.way = Way::Answered(intake.give_up());
         }
     }
@@ -218,8 +246,8 @@ impl Incoming {
 
     /// The machine that serves it alone.
     pub fn exchange(&mut self) -> Option<Machine> {
-        match self.take() {
-            Way::Exchange(exchange) => Some(Machine::of(Kind::Exchange(exchange))),
+        match self.take_if(|way| matches!(way, Way::Exchange(_))) {
+            Ok(Way::Exchange(exchange)) => Some(Machine::of(Kind::Exchange(exchange))),
             _ => None,
         }
     }
@@ -229,20 +257,26 @@ impl Incoming {
     /// # Errors
     /// When the request is not on its way to a session.
     pub fn accept(&mut self, now: Now, session: &mut Machine) -> Result<u64> {
-        match (&mut session.kind, self.take()) {
-            (Kind::Session(session), Way::Session(request)) => Ok(session.accept(now, request).to_u64()),
+        let Kind::Session(session) = &mut session.kind else { return Err(taken()) };
+        match self.take_if(|way| matches!(way, Way::Session(_)))? {
+            Way::Session(request) => Ok(session.accept(now, request).to_u64()),
             _ => Err(taken()),
         }
     }
 
-    fn take(&mut self) -> Way {
-        std::mem::replace(&mut self.way, Way::Gone)
+    /// Takes the request from where it is, if that is where it is expected.
+    fn take_if(&mut self, expected: impl FnOnce(&Way) -> bool) -> Result<Way> {
+        if expected(&self.way) { Ok(std::mem::replace(&mut self.way, Way::Gone)) } else { Err(taken()) }
     }
 }
 
 fn taken() -> Error {
-    Misuse::WrongState("the request is not where this verb takes it on").into()
+    Misuse::WrongState("the request was used before, or is not where this verb takes it on").into()
 }
+
+impl Inside for Incoming {}
+
+impl Inside for Registry {}
 
 /// The registry. Sessions and listen streams have numbers here; the binding holds their machines.
 #[derive(Debug)]
@@ -273,12 +307,15 @@ impl Registry {
     /// # Errors
     /// When the request is not on its way to a session.
     pub fn admit(&mut self, now: Now, request: &mut Incoming) -> Result<i64> {
-        let Way::Session(led) = request.take() else { return Err(taken()) };
+        let Way::Session(led) = request.take_if(|way| matches!(way, Way::Session(_)))? else { return Err(taken()) };
         let Self { endpoint, keys, opened, last } = self;
         let admitted = endpoint.admit(now, led, |key, session| enter(keys, opened, last, key, session));
         let (way, number) = match admitted {
             Admitted::Answered(response) => (Way::Answered(response), 0),
-            Admitted::Ended { session, response } => (Way::Answered(response), -i64::from(session)),
+            Admitted::Ended { session, response } => {
+                keys.remove(&session);
+                (Way::Answered(response), -i64::from(session))
+            }
             Admitted::Exchange(exchange) => (Way::Exchange(exchange), 0),
             Admitted::Session { session, request, .. } => (Way::Session(request), i64::from(session)),
             _ => (Way::Gone, 0),
@@ -337,11 +374,18 @@ impl Registry {
         Ok(admitted.is_ok())
     }
 
-    /// `unlisten`.
-    pub fn unlisten(&mut self, machine: &Machine) {
-        if let Some(key) = machine.listen_key() {
-            self.endpoint.unlisten(key);
-        }
+    /// `listen` alone, for a binding that keeps the subscription and hands the outcome on itself
+    /// ([`Machine::listening`]).
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn enter(&mut self, subscription: Subscription, number: u32) -> std::result::Result<ListenKey, NoRoom> {
+        self.endpoint.listen(subscription, number)
+    }
+
+    /// `unlisten`: the number of the stream that it was.
+    pub fn unlisten(&mut self, machine: &Machine) -> Option<u32> {
+        self.endpoint.unlisten(machine.listen_key()?)
     }
 
     /// `listeners`: the numbers of those that want to hear of it.

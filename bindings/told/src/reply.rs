@@ -6,14 +6,53 @@ use mcp_sansio::error::ErrorObject;
 use mcp_sansio::ids::{ProgressToken, RequestId};
 use mcp_sansio::json::Json;
 use mcp_sansio::model::{CallToolResult, ClientCapabilities, Extra, Implementation};
-use mcp_sansio::server::{Context, InputRequired, ListPage, Reply};
+use mcp_sansio::server::{Call, Context, InputRequired, ListPage, Reply};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::told::{argument, json, read, span};
 
-/// A reply from its kind, in the order of the wrapper's table, and its value.
-pub(crate) fn reply(kind: u32, value: Option<String>) -> Result<Reply> {
+/// The kinds of replies, by their numbers.
+const KINDS: [&str; 11] =
+    ["tool", "prompt", "resource", "completion", "list", "input", "error", "raw", "empty", "failed", "state_used"];
+
+/// The number of the kind `raw`.
+pub const RAW: u32 = 7;
+
+/// The number of a kind of replies.
+///
+/// # Errors
+/// When there is none of this name.
+pub fn kind(name: &str) -> Result<u32> {
+    let place = KINDS.iter().position(|kind| *kind == name);
+    place.map(|place| place as u32).ok_or_else(|| argument(format!("{name:?} is no kind of reply")))
+}
+
+/// The number of the kind of replies that a call wants of its result, as the specification shapes it.
+#[must_use]
+pub const fn kind_for(call: &Call) -> u32 {
+    match call {
+        Call::Tool { .. } => 0,
+        Call::Prompt { .. } => 1,
+        Call::Read { .. } => 2,
+        Call::Complete { .. } => 3,
+        Call::List { .. } => 4,
+        Call::Subscribe { .. } | Call::Unsubscribe { .. } => 8,
+        _ => RAW,
+    }
+}
+
+/// The result of a tool that is one text.
+#[must_use]
+pub fn text(text: &str, is_error: bool) -> Reply {
+    Reply::Tool(if is_error { CallToolResult::error(text) } else { CallToolResult::text(text) })
+}
+
+/// A reply from the number of its kind ([`kind`]), and its value as JSON.
+///
+/// # Errors
+/// When the value has another shape.
+pub fn reply(kind: u32, value: Option<String>) -> Result<Reply> {
     let text = value.unwrap_or_default();
     Ok(match kind {
         0 => Reply::Tool(read(&text)?),
@@ -76,7 +115,8 @@ struct Snapshot<'a> {
     version: &'static str,
     is_modern: bool,
     method: &'a str,
-    params: Json,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<Json>,
     meta: Json,
     client_info: Option<Implementation>,
     client_capabilities: ClientCapabilities,
@@ -105,14 +145,15 @@ fn answer(given: &std::result::Result<Json, ErrorObject>) -> Answer<'_> {
     }
 }
 
-pub(crate) fn snapshot(context: &Context) -> Result<String> {
+/// With the params, or without: they may be large, and a binding may have them already.
+pub(crate) fn snapshot(context: &Context, with_params: bool) -> Result<String> {
     let trace = context.trace_context();
     serde_json::to_string(&Snapshot {
         request_id: context.request_id(),
         version: context.version().as_str(),
         is_modern: context.era() == mcp_sansio::spec::Era::Modern,
         method: context.method(),
-        params: context.params(),
+        params: with_params.then(|| context.params()),
         meta: context.meta(),
         client_info: context.client_info(),
         client_capabilities: context.client_capabilities(),

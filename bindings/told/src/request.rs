@@ -10,6 +10,7 @@ use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::model::{
     ClientCapabilities, CreateMessageResult, ElicitResult, Implementation, ListRootsResult, SubscriptionFilter,
+    TraceContext,
 };
 use serde::Deserialize;
 
@@ -169,6 +170,7 @@ pub(crate) enum What {
     Discover(),
     GetPrompt(String, Json),
     List(String, Option<String>),
+    Ping(),
     ReadResource(String),
     Subscribe(String),
     Unsubscribe(String),
@@ -190,6 +192,7 @@ pub(crate) fn request(what: What) -> Result<Request> {
             let list = mcp_sansio::client::List::named(&name);
             Request::list(list.ok_or_else(|| argument(format!("{name:?} is no list")))?, cursor.as_deref())
         }
+        What::Ping() => Request::ping(),
         What::ReadResource(uri) => Request::read_resource(&uri),
         What::Subscribe(uri) => Request::subscribe(&uri),
         What::Unsubscribe(uri) => Request::unsubscribe(&uri),
@@ -209,6 +212,8 @@ pub(crate) struct Options {
     cache: Option<String>,
     log_level: Option<String>,
     partition: Option<String>,
+    /// `traceparent`, `tracestate`, `baggage`.
+    trace: Option<[Option<String>; 3]>,
 }
 
 pub(crate) fn call_options(given: Options) -> Result<CallOptions> {
@@ -237,6 +242,11 @@ pub(crate) fn call_options(given: Options) -> Result<CallOptions> {
     }
     if let Some(partition) = given.partition {
         options = options.partition(partition);
+    }
+    if let Some([traceparent, tracestate, baggage]) = given.trace {
+        let mut trace = TraceContext::default();
+        (trace.traceparent, trace.tracestate, trace.baggage) = (traceparent, tracestate, baggage);
+        options = options.trace(trace);
     }
     match given.cache.as_deref() {
         None | Some("use") => Ok(options),

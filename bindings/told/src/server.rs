@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mcp_sansio::error::{Error, Misuse};
-use mcp_sansio::http::server::{self as http, Action, Exchange, ExchangeId, ListenKey, Session};
+use mcp_sansio::http::server::{self as http, Action, Exchange, ExchangeId, ListenKey, NoRoom, Session};
 use mcp_sansio::ids::{CallId, ReplySlot, SlotId};
 use mcp_sansio::json::Json;
 use mcp_sansio::machine::{Input, Mono, Now, TimerKind};
@@ -17,6 +17,7 @@ use mcp_sansio::server::{
 use serde::Deserialize;
 
 use crate::Result;
+use crate::cell::Inside;
 use crate::definition::level;
 use crate::reply::{reply, snapshot};
 use crate::told::{argument, read, span, whole};
@@ -57,6 +58,15 @@ pub enum Said {
         round: u32,
     },
     /// Everything else. `Invoke` is not among it.
+    Other(Action),
+}
+
+/// What a machine says, with the context of what it asks.
+#[derive(Debug)]
+pub enum Whole {
+    /// A frame for the stream.
+    Write(Bytes),
+    /// Everything else.
     Other(Action),
 }
 
@@ -187,11 +197,11 @@ impl Machine {
         each!(&self.kind, machine => machine.poll_timeout())
     }
 
-    /// `poll_action`.
-    pub fn poll(&mut self) -> Option<Said> {
-        let action = match &mut self.kind {
+    /// `poll_action`, for a binding that keeps contexts and subscriptions itself.
+    pub fn poll_whole(&mut self) -> Option<Whole> {
+        Some(Whole::Other(match &mut self.kind {
             Kind::Lines(server) => match server.poll_action()? {
-                server::Action::Write(frame) => return Some(Said::Write(frame)),
+                server::Action::Write(frame) => return Some(Whole::Write(frame)),
                 server::Action::Answered { call, outcome } => Action::Answered { call, outcome },
                 server::Action::Cancelled { slot, reason } => Action::Cancelled { slot, reason },
                 server::Action::Closed(why) => Action::Closed(why),
@@ -202,6 +212,14 @@ impl Machine {
             },
             Kind::Exchange(exchange) => exchange.poll_action()?,
             Kind::Session(session) => session.poll_action()?,
+        }))
+    }
+
+    /// `poll_action`.
+    pub fn poll(&mut self) -> Option<Said> {
+        let action = match self.poll_whole()? {
+            Whole::Write(frame) => return Some(Said::Write(frame)),
+            Whole::Other(action) => action,
         };
         Some(match action {
             Action::Invoke(invocation) => {
@@ -240,7 +258,14 @@ impl Machine {
     /// # Errors
     /// When the slot is not open; when the value has not the shape of its kind, which leaves the slot open.
     pub fn reply(&mut self, now: Now, slot: SlotId, kind: u32, value: Option<String>) -> Result<()> {
-        let reply: Reply = reply(kind, value)?;
+        self.answer(now, slot, reply(kind, value)?)
+    }
+
+    /// Answers an invocation with a reply that is made.
+    ///
+    /// # Errors
+    /// When the slot is not open.
+    pub fn answer(&mut self, now: Now, slot: SlotId, reply: Reply) -> Result<()> {
         self.contexts.remove(slot);
         each!(&mut self.kind, machine => machine.reply(now, ReplySlot::from_id(slot), reply))
     }
@@ -256,7 +281,7 @@ impl Machine {
     /// # Errors
     /// When the slot is not open.
     pub fn context(&self, slot: SlotId) -> Result<String> {
-        snapshot(self.contexts.get(slot)?)
+        snapshot(self.contexts.get(slot)?, true)
     }
 
     /// Every other verb: an object whose one member is the name of the verb, with its arguments. The answer is JSON, or
@@ -368,12 +393,28 @@ impl Machine {
         Ok(None)
     }
 
+    /// `listening`: what the registry says to the listen stream that an exchange has asked for.
+    ///
+    /// # Errors
+    /// When it is no exchange.
+    pub fn listening(&mut self, now: Now, admitted: std::result::Result<ListenKey, NoRoom>) -> Result<()> {
+        let Kind::Exchange(exchange) = &mut self.kind else { return Err(absent()) };
+        exchange.listening(now, admitted);
+        Ok(())
+    }
+
     /// The name of the listen stream that the machine carries.
     pub(crate) fn listen_key(&self) -> Option<ListenKey> {
         match &self.kind {
             Kind::Exchange(exchange) => exchange.listen_key(),
             Kind::Lines(_) | Kind::Session(_) => None,
         }
+    }
+}
+
+impl Inside for Machine {
+    fn abandon(&mut self, now: Now, slot: SlotId) {
+        Self::abandon(self, now, slot);
     }
 }
 

@@ -19,6 +19,8 @@ use crate::Result;
 struct Told<'a> {
     blame: &'a str,
     message: String,
+    /// The message alone, where it is another's.
+    said: Option<&'a str>,
     code: i64,
     data: Option<Json>,
     bound: Option<&'a str>,
@@ -32,8 +34,8 @@ struct Told<'a> {
     partial: Option<&'a [Json]>,
 }
 
-impl Told<'_> {
-    fn of(error: &Error) -> Self {
+impl<'a> Told<'a> {
+    fn of(error: &'a Error) -> Self {
         let object = error.to_object();
         let (bound, limit) = match error {
             Error::LimitExceeded { bound, limit } => (Some(bound.name()), Some(*limit)),
@@ -43,7 +45,12 @@ impl Told<'_> {
             Error::ApiMisuse(misuse) => misuse.to_string(),
             other => other.to_string(),
         };
-        Self { blame: error.blame(), message, code: object.code.0, data: object.data, bound, limit, ..Self::default() }
+        let said = match error {
+            Error::Remote(object) => Some(&*object.message),
+            _ => None,
+        };
+        let (code, data) = (object.code.0, object.data);
+        Self { blame: error.blame(), message, said, code, data, bound, limit, ..Self::default() }
     }
 
     fn text(&self) -> String {

@@ -3,14 +3,12 @@
 //! | check | listed | fails |
 //! |---|---|---|
 //! | protocol words in the source of a front, outside comments and tests ([`protocol`]) | | any |
-//! | lines of a thin front, outside tests | always | from 900 (Python: 2,500) |
+//! | lines of a thin front, outside tests | always | from 900 |
 //! | lines of a Rust file | above 600 | above 650 |
 //! | lines of a function | above 80 | above 90 |
 //!
 //! A front is each folder `io-*` and each folder below `bindings`. The runtime-free front (`io-common`) and the
-//! language-free ones (`bindings/common`, `bindings/told`) hold what the thin ones share, so they have no budget as a
-//! whole. The Python binding has a larger one: every verb and every member of an action is a function of its own there,
-//! with its signature.
+//! language-free one (`bindings/told`) hold what the thin ones share, so they have no budget as a whole.
 
 mod protocol;
 
@@ -22,12 +20,11 @@ pub(crate) const HELP: &str = "
 cargo xtask words
 
 Fails on protocol words (methods, headers, versions, members, codes) in the source of a front, on a thin front of
-900 lines or more (the Python binding: 2,500), on a file of more than 650 lines and on a function of more than 90.
+900 lines or more, on a file of more than 650 lines and on a function of more than 90.
 Files above 600 lines and functions above 80 are listed.
 ";
 
 const FRONT_BUDGET: usize = 900;
-const PYTHON_BUDGET: usize = 2_500;
 const FILE_LISTED: usize = 600;
 const FILE_FAILS: usize = 650;
 const FUNCTION_LISTED: usize = 80;
@@ -71,12 +68,11 @@ fn front_complaints(workspace: &Workspace, front: &str) -> Result<Vec<String>, E
             complaints.push(format!("{path}:{}: `{}`: {}", finding.line, finding.what, finding.why));
         }
     }
-    let thin = !matches!(front, "io-common" | "bindings/common" | "bindings/told");
-    let most = if front == "bindings/python" { PYTHON_BUDGET } else { FRONT_BUDGET };
-    if thin && lines >= most {
-        complaints.push(format!("{front}/src has {lines} lines without tests; it stays under {most}"));
+    let thin = !matches!(front, "io-common" | "bindings/told");
+    if thin && lines >= FRONT_BUDGET {
+        complaints.push(format!("{front}/src has {lines} lines without tests; it stays under {FRONT_BUDGET}"));
     }
-    let budget = if thin { format!(" of {most}") } else { String::new() };
+    let budget = if thin { format!(" of {FRONT_BUDGET}") } else { String::new() };
     println!("  {front}: {lines}{budget} lines without tests");
     Ok(complaints)
 }

@@ -20,6 +20,28 @@ nanoseconds, a pair has the wall time too (float seconds or int milliseconds sin
 
 from __future__ import annotations
 
+from ._actions import (
+    Abort,
+    Answered,
+    Cancelled,
+    CancelledInput,
+    Chunk,
+    Closed,
+    Connected,
+    Diagnosed,
+    Done,
+    Fetch,
+    Finish,
+    Listen,
+    Listening,
+    NeedInput,
+    Notified,
+    Progressed,
+    Publish,
+    Respond,
+    Unauthorized,
+)
+from ._clients import Client, ClientMachine, HttpClient, Request
 from ._errors import (
     CancelledError,
     DisconnectedError,
@@ -32,47 +54,9 @@ from ._errors import (
     RemoteError,
     TimedOutError,
 )
-from ._native import (
-    Abort,
-    Admitted,
-    Answered,
-    Cancelled,
-    CancelledInput,
-    Chunk,
-    Client,
-    ClientMachine,
-    Closed,
-    Connected,
-    Definition,
-    Diagnosed,
-    Done,
-    Ended,
-    Endpoint,
-    Exchange,
-    Fetch,
-    Finish,
-    HttpClient,
-    Intake,
-    Invoke,
-    Listen,
-    Listening,
-    ListenOutcome,
-    NeedInput,
-    Notified,
-    Progressed,
-    Publish,
-    Reply,
-    Request,
-    Respond,
-    Server,
-    ServerMachine,
-    Service,
-    Session,
-    SessionRequest,
-    Slot,
-    Unauthorized,
-    Write,
-)
+from ._http import Admitted, Ended, Endpoint, Intake, Service
+from ._native import Definition, Invoke, ListenOutcome, Reply, Slot, Write
+from ._servers import Exchange, Server, ServerMachine, Session, SessionRequest
 from ._settings import Config, DefinitionBuilder, HttpAddress, ServiceOptions
 
 TYPE_CHECKING = False  # importing `typing` would take longer than all the rest

@@ -103,24 +103,32 @@ _BY_KIND: dict[str, type[McpError]] = {
 }
 
 
-def make(
-    kind: str,
-    blame: str,
-    code: int,
-    message: str,
-    data: Any,
-    limit: tuple[str, int] | None,
-    partial: list[Any],
-    exchange: tuple[str, int | None] | None,
-) -> McpError:
-    """The error of a failure of the core."""
-    error = _BY_KIND.get(kind, _BY_BLAME.get(blame, McpError))(code, message, data, kind=kind)
+def make(told: dict[str, Any], kind: str | None = None) -> McpError:
+    """The error that the core tells, in which way it is told otherwise."""
+    blame = told["blame"]
+    kind = told["kind"] or kind or blame
+    # What a peer has said stands for itself; what a result was refused for is the result.
+    message = told["message"] if told["said"] is None else told["said"]
+    data = told["data"] if told["result"] is None else told["result"]
+    error = _BY_KIND.get(kind, _BY_BLAME.get(blame, McpError))(told["code"], message, data, kind=kind)
     if isinstance(error, LimitExceededError):
-        error.bound, error.limit = limit or (None, None)
-        error.partial = partial
-    if exchange is not None:
-        error.exchange, error.status = exchange
+        error.bound, error.limit, error.partial = told["bound"], told["limit"], told["partial"] or []
+    if told["exchange"] is not None:
+        error.exchange, error.status = told["exchange"], told["status"]
     return error
+
+
+def misuse(message: str) -> MisuseError:
+    """A mistake of whoever calls, which Python has found."""
+    return MisuseError(-32603, message)
+
+
+def told(error: BaseException) -> dict[str, Any]:
+    """What a peer is told of an exception."""
+    if not isinstance(error, McpError):
+        raise misuse(f"{type(error).__name__} cannot be written as JSON")
+    object: dict[str, Any] = {"code": error.code, "message": error.message}
+    return object if error.data is None else {**object, "data": error.data}
 
 
 def _again(cls: type[McpError], code: int, message: str, data: Any, rest: dict[str, Any]) -> McpError:

@@ -6,7 +6,8 @@ left out has the core's default. Times are in seconds, sizes in bytes.
 
 from __future__ import annotations
 
-from ._native import Definition
+from ._errors import misuse
+from ._native import Definition, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,20 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _some(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None and value is not False}
+
+
+def _millis(seconds: Any) -> Any:
+    """A time of ours as one of the core's; what is no number it refuses itself."""
+    return seconds * 1000 if isinstance(seconds, int | float) else seconds
+
+
+def _read(settings: _Settings | bytes) -> dict[str, Any]:
+    """Settings that were given, to be changed here."""
+    if isinstance(settings, bytes):
+        settings = read(settings)
+    if not isinstance(settings, dict):
+        raise misuse("settings are an object")
+    return dict(settings)
 
 
 class DefinitionBuilder:
@@ -90,23 +105,28 @@ class DefinitionBuilder:
     ) -> DefinitionBuilder:
         """Adds a tool: its name and keywords, or the whole object. Without `input_schema` any object is accepted."""
         if not isinstance(tool, str):
-            return self._add("tools", {"wire": tool})
-        settings = _some(
-            name=tool,
-            title=title,
-            description=description,
-            input_schema=input_schema,
-            output_schema=output_schema,
-            annotations=annotations,
-            read_only=read_only,
-            idempotent=idempotent,
-            icons=icons,
-            meta=meta,
+            return self._add("tools", tool)
+        hints = {**_read(annotations)} if annotations is not None else {}
+        given = (
+            ("readOnlyHint", read_only or None),
+            ("destructiveHint", destructive),
+            ("idempotentHint", idempotent or None),
+            ("openWorldHint", open_world),
         )
-        for name, hint in (("destructive", destructive), ("open_world", open_world)):
-            if hint is not None:
-                settings[name] = hint
-        return self._add("tools", settings)
+        hints.update((name, hint) for name, hint in given if hint is not None)
+        return self._add(
+            "tools",
+            _some(
+                name=tool,
+                title=title,
+                description=description,
+                inputSchema={"type": "object"} if input_schema is None else input_schema,
+                outputSchema=output_schema,
+                annotations=hints or None,
+                icons=icons,
+                _meta=meta,
+            ),
+        )
 
     def prompt(
         self,
@@ -120,10 +140,10 @@ class DefinitionBuilder:
     ) -> DefinitionBuilder:
         """Adds a prompt: its name and keywords, or the whole object."""
         if not isinstance(prompt, str):
-            return self._add("prompts", {"wire": prompt})
+            return self._add("prompts", prompt)
         return self._add(
             "prompts",
-            _some(name=prompt, title=title, description=description, arguments=arguments, icons=icons, meta=meta),
+            _some(name=prompt, title=title, description=description, arguments=arguments, icons=icons, _meta=meta),
         )
 
     def resource(
@@ -142,22 +162,22 @@ class DefinitionBuilder:
     ) -> DefinitionBuilder:
         """Adds a resource: its URI and keywords, or the whole object. With `list_only` it is listed, and read through a
         template or the catch-all, if at all."""
+        into = "list_only_resources" if list_only else "resources"
         if not isinstance(resource, str):
-            return self._add("resources", _some(wire=resource, list_only=list_only))
+            return self._add(into, resource)
         settings = _some(
             uri=resource,
-            name=name,
+            name=resource if name is None else name,
             title=title,
             description=description,
-            mime_type=mime_type,
+            mimeType=mime_type,
             annotations=annotations,
             icons=icons,
-            meta=meta,
-            list_only=list_only,
+            _meta=meta,
         )
         if size is not None:
             settings["size"] = size
-        return self._add("resources", settings)
+        return self._add(into, settings)
 
     def template(
         self,
@@ -174,18 +194,18 @@ class DefinitionBuilder:
         """Adds a resource template: its URI template (RFC 6570) and keywords, or the whole object. URIs are tried
         against templates in the order they are added."""
         if not isinstance(template, str):
-            return self._add("templates", {"wire": template})
+            return self._add("templates", template)
         return self._add(
             "templates",
             _some(
-                uri_template=template,
-                name=name,
+                uriTemplate=template,
+                name=template if name is None else name,
                 title=title,
                 description=description,
-                mime_type=mime_type,
+                mimeType=mime_type,
                 annotations=annotations,
                 icons=icons,
-                meta=meta,
+                _meta=meta,
             ),
         )
 
@@ -258,7 +278,7 @@ class DefinitionBuilder:
 
     def seal(self, key: bytes, *accepted: bytes) -> DefinitionBuilder:
         """Seals the state of questions with a key of 32 secret bytes. Further keys open, but seal nothing."""
-        return self._set(seal_keys=[list(key), *(list(other) for other in accepted)])
+        return self._set(seal=[list(key), *(list(other) for other in accepted)])
 
     def audience(self, audience: str) -> DefinitionBuilder:
         """Who sealed states are meant for, such as the URL of this server."""
@@ -388,3 +408,98 @@ class ServiceOptions(_Settings):
         settings = locals()
         settings.pop("__class__", None)
         super().__init__(_given(settings))
+
+
+# What is given above, as the core names it. Names that are none are left for it to refuse.
+
+
+def client_settings(config: _Settings | bytes) -> dict[str, Any]:
+    """Those of `Config`."""
+    settings = _read(config)
+    info: dict[str, Any] = {}
+    for name in ("name", "version", "title", "description", "icons"):
+        if name in settings:
+            info[name] = settings.pop(name)
+    if "website" in settings:
+        info["websiteUrl"] = settings.pop("website")
+    timeouts = {f"{name}_ms": _millis(settings.pop(name)) for name in ("idle", "hard", "probe") if name in settings}
+    if "capabilities" in settings:
+        settings["declared"] = settings.pop("capabilities")
+    return {**settings, "info": info, "timeouts": timeouts}
+
+
+def address_settings(endpoint: _Settings | bytes) -> dict[str, Any]:
+    """Those of `HttpAddress`."""
+    settings = _read(endpoint)
+    # The core takes values of headers with one byte in each character.
+    headers = [(name, value.encode().decode("latin-1")) for name, value in settings.get("headers", ())]
+    if "authorization" in settings:
+        settings["credentials"] = settings.pop("authorization")
+    return {**settings, "headers": headers}
+
+
+def service_settings(options: _Settings | bytes | None) -> dict[str, Any]:
+    """Those of `ServiceOptions`."""
+    settings = _read({} if options is None else options)
+    for name in ("hosts", "origins"):
+        welcome = settings.get(name)
+        if welcome in ("any", "loopback"):
+            settings[name] = {welcome: ()}
+        elif welcome is not None:
+            settings[name] = {"list": welcome}
+    if "keep_alive" in settings:
+        interval = settings.pop("keep_alive")
+        settings.update({"no_keep_alive": True} if interval is None else {"keep_alive_ms": round(_millis(interval))})
+    replay = settings.get("replay")
+    if isinstance(replay, bool):
+        settings["replay"] = {} if replay else None
+    elif replay is not None:
+        kept = dict(replay)
+        if "retry" in kept:
+            kept["retry_ms"] = round(_millis(kept.pop("retry")))
+        settings["replay"] = kept
+    return settings
+
+
+def call_settings(given: dict[str, Any]) -> dict[str, Any] | None:
+    """The options of a call."""
+    if not given:
+        return None
+    settings = dict(given)
+    progress = settings.pop("progress", None)
+    if isinstance(progress, bool):
+        settings["progress"] = progress
+    elif progress is not None:
+        settings["progress_token"] = progress
+    for name in ("idle", "hard"):
+        if name in settings:
+            time = settings.pop(name)
+            settings[f"{name}_ms"] = -1 if time is None else _millis(time)
+    trace = [settings.pop(name, None) for name in ("traceparent", "tracestate", "baggage")]
+    if any(part is not None for part in trace):
+        settings["trace"] = trace
+    return settings
+
+
+def filter_settings(given: _Settings | bytes) -> Any:
+    """What a listen call wants to hear, as the protocol shapes it."""
+    settings = _read(given)
+    if "wire" in settings:
+        return settings["wire"]
+    uris = settings.pop("uris", None)
+    lists = {name: bool(settings.pop(name, False)) for name in ("tools", "prompts", "resources")}
+    if settings:
+        raise misuse(f"{next(iter(settings))!r} is nothing to listen to")
+    return {
+        **{f"{name}ListChanged": True for name, wanted in lists.items() if wanted},
+        **({} if uris is None else {"resourceSubscriptions": uris}),
+    }
+
+
+def questions(given: _Settings | bytes) -> dict[str, Any]:
+    """Questions of a handler, with times as the core has them."""
+    settings = _read(given)
+    timeouts = settings.get("timeouts")
+    if isinstance(timeouts, dict):
+        settings["timeouts"] = {key: _millis(time) for key, time in timeouts.items()}
+    return settings

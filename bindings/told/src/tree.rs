@@ -1,0 +1,270 @@
+//! JSON text to the values of a language, in one pass. The text is valid: reading it only has to build.
+//!
+//! A language says how it makes each kind of value ([`Build`]). Integers that 64 bits do not hold come as their digits,
+//! and a string that is no text of Rust (half a surrogate pair) as it stands.
+
+/// How deep values may be nested.
+const DEPTH: usize = 200;
+
+/// How a language makes values.
+pub trait Build {
+    /// Any value.
+    type Value;
+    /// An object that is being built.
+    type Object;
+    /// A list that is being built.
+    type List;
+    /// What can go wrong.
+    type Error;
+
+    /// `null`, `true`, `false`.
+    fn word(&mut self, word: Option<bool>) -> Self::Value;
+    /// An integer of 64 bits.
+    ///
+    /// # Errors
+    /// The language's.
+    fn integer(&mut self, number: i64) -> Result<Self::Value, Self::Error>;
+    /// A number with a fraction or an exponent.
+    fn float(&mut self, number: f64) -> Self::Value;
+    /// The digits of a larger integer.
+    ///
+    /// # Errors
+    /// The language's.
+    fn digits(&mut self, digits: &str) -> Result<Self::Value, Self::Error>;
+    /// A string.
+    fn text(&mut self, text: &str) -> Self::Value;
+    /// A string that is no text, with its quotes.
+    ///
+    /// # Errors
+    /// The language's.
+    fn odd_text(&mut self, token: &[u8]) -> Result<Self::Value, Self::Error>;
+    /// An empty object.
+    fn object(&mut self) -> Self::Object;
+    /// Its next member. The last of two with one name wins.
+    ///
+    /// # Errors
+    /// The language's.
+    fn member(&mut self, object: &Self::Object, name: Self::Value, value: Self::Value) -> Result<(), Self::Error>;
+    /// An object that is complete.
+    fn whole_object(&mut self, object: Self::Object) -> Self::Value;
+    /// An empty list.
+    fn list(&mut self) -> Self::List;
+    /// Its next item.
+    ///
+    /// # Errors
+    /// The language's.
+    fn item(&mut self, list: &Self::List, value: Self::Value) -> Result<(), Self::Error>;
+    /// A list that is complete.
+    fn whole_list(&mut self, list: Self::List) -> Self::Value;
+    /// The value is nested too deep.
+    fn too_deep(&mut self) -> Self::Error;
+}
+
+/// Builds the value that a text stands for.
+///
+/// # Errors
+/// What the language could not make; a value that is nested too deep.
+pub fn build<B: Build>(text: &[u8], build: B) -> Result<B::Value, B::Error> {
+    Reader { build, text, at: 0 }.value(0)
+}
+
+struct Reader<'t, B> {
+    build: B,
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t, B: Build> Reader<'t, B> {
+    /// The next byte that is no white space.
+    #[inline]
+    fn peek(&mut self) -> u8 {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.text.get(self.at) {
+            self.at += 1;
+        }
+        self.text.get(self.at).copied().unwrap_or_default()
+    }
+
+    fn value(&mut self, depth: usize) -> Result<B::Value, B::Error> {
+        if depth > DEPTH {
+            return Err(self.build.too_deep());
+        }
+        match self.peek() {
+            b'{' => {
+                let object = self.build.object();
+                self.at += 1;
+                while self.peek() != b'}' {
+                    let name = self.string()?;
+                    self.peek();
+                    self.at += 1;
+                    let value = self.value(depth + 1)?;
+                    self.build.member(&object, name, value)?;
+                    if !self.goes_on() {
+                        break;
+                    }
+                }
+                self.at += 1;
+                Ok(self.build.whole_object(object))
+            }
+            b'[' => {
+                let list = self.build.list();
+                self.at += 1;
+                while self.peek() != b']' {
+                    let value = self.value(depth + 1)?;
+                    self.build.item(&list, value)?;
+                    if !self.goes_on() {
+                        break;
+                    }
+                }
+                self.at += 1;
+                Ok(self.build.whole_list(list))
+            }
+            b'"' => self.string(),
+            b't' => self.word(4, Some(true)),
+            b'f' => self.word(5, Some(false)),
+            b'n' => self.word(4, None),
+            _ => self.number(),
+        }
+    }
+
+    /// Whether a comma was there.
+    #[inline]
+    fn goes_on(&mut self) -> bool {
+        // Not `self.at += usize::from(comma)`: rustc 1.95 drops the addition when it optimises.
+        if self.peek() != b',' {
+            return false;
+        }
+        self.at += 1;
+        true
+    }
+
+    fn word(&mut self, length: usize, word: Option<bool>) -> Result<B::Value, B::Error> {
+        self.at += length;
+        Ok(self.build.word(word))
+    }
+
+    /// The token from here to where `ends` says.
+    #[inline]
+    fn token(&mut self, ends: impl Fn(u8) -> bool) -> &'t str {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let length = rest.iter().position(|byte| ends(*byte)).unwrap_or(rest.len());
+        self.at += length;
+        std::str::from_utf8(rest.get(..length).unwrap_or_default()).unwrap_or_default()
+    }
+
+    fn string(&mut self) -> Result<B::Value, B::Error> {
+        let start = self.at;
+        self.at += 1;
+        let plain = self.token(|byte| matches!(byte, b'"' | b'\\'));
+        if self.text.get(self.at) == Some(&b'"') {
+            self.at += 1;
+            return Ok(self.build.text(plain));
+        }
+        while let Some(byte) = self.text.get(self.at) {
+            match byte {
+                b'"' => break,
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        let token = self.text.get(start..self.at).unwrap_or_default();
+        match serde_json::from_slice::<String>(token) {
+            Ok(text) => Ok(self.build.text(&text)),
+            Err(_) => self.build.odd_text(token),
+        }
+    }
+
+    fn number(&mut self) -> Result<B::Value, B::Error> {
+        let token = self.token(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
+        if let Ok(number) = token.parse::<i64>() {
+            return self.build.integer(number);
+        }
+        if token.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
+            return Ok(self.build.float(token.parse().unwrap_or(f64::NAN)));
+        }
+        self.build.digits(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// Values as text, with what was built of them.
+    struct Texts;
+
+    impl Build for Texts {
+        type Value = String;
+        type Object = RefCell<Vec<String>>;
+        type List = RefCell<Vec<String>>;
+        type Error = String;
+
+        fn word(&mut self, word: Option<bool>) -> String {
+            format!("{word:?}")
+        }
+        fn integer(&mut self, number: i64) -> Result<String, String> {
+            Ok(number.to_string())
+        }
+        fn float(&mut self, number: f64) -> String {
+            format!("{number:?}")
+        }
+        fn digits(&mut self, digits: &str) -> Result<String, String> {
+            Ok(format!("digits {digits}"))
+        }
+        fn text(&mut self, text: &str) -> String {
+            format!("{text:?}")
+        }
+        fn odd_text(&mut self, token: &[u8]) -> Result<String, String> {
+            Ok(format!("odd {}", String::from_utf8_lossy(token)))
+        }
+        fn object(&mut self) -> Self::Object {
+            RefCell::default()
+        }
+        fn member(&mut self, object: &Self::Object, name: String, value: String) -> Result<(), String> {
+            object.borrow_mut().push(format!("{name}: {value}"));
+            Ok(())
+        }
+        fn whole_object(&mut self, object: Self::Object) -> String {
+            format!("{{{}}}", object.into_inner().join(", "))
+        }
+        fn list(&mut self) -> Self::List {
+            RefCell::default()
+        }
+        fn item(&mut self, list: &Self::List, value: String) -> Result<(), String> {
+            list.borrow_mut().push(value);
+            Ok(())
+        }
+        fn whole_list(&mut self, list: Self::List) -> String {
+            format!("[{}]", list.into_inner().join(", "))
+        }
+        fn too_deep(&mut self) -> String {
+            "too deep".to_owned()
+        }
+    }
+
+    #[test]
+    fn every_kind_of_value_is_built_with_and_without_white_space() {
+        for (text, built) in [
+            ("[1,-2,3]", "[1, -2, 3]"),
+            (" [ 1 , 2 ] ", "[1, 2]"),
+            (r#"{"a":1,"b":{}}"#, r#"{"a": 1, "b": {}}"#),
+            (r#"{ "a" : [ ] , "b" : null }"#, r#"{"a": [], "b": None}"#),
+            ("[true,false,null]", "[Some(true), Some(false), None]"),
+            ("[1.5,1e300,-0.0]", "[1.5, 1e300, -0.0]"),
+            ("[9223372036854775807,9223372036854775808]", "[9223372036854775807, digits 9223372036854775808]"),
+            (r#"["plain","a\"b\\","\u0041"]"#, r#"["plain", "a\"b\\", "A"]"#),
+            (r#"["\ud800",1]"#, r#"[odd "\ud800", 1]"#),
+        ] {
+            assert_eq!(build(text.as_bytes(), Texts).as_deref(), Ok(built), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_refused() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(build(nested(DEPTH + 1).as_bytes(), Texts).is_ok());
+        assert_eq!(build(nested(DEPTH + 2).as_bytes(), Texts), Err("too deep".to_owned()));
+    }
+}
