@@ -10,13 +10,16 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Adds what the closing line of a Rust test binary says; other lines count nothing.
+    /// Adds what the closing line of a Rust test binary says, or that of pytest; other lines count nothing.
     pub(crate) fn read(&mut self, line: &str) {
-        let Some(rest) = line.trim().strip_prefix("test result: ") else {
-            return;
-        };
-        self.passed += number_before(rest, " passed;");
-        self.failed += number_before(rest, " failed;");
+        let line = line.trim();
+        if let Some(rest) = line.strip_prefix("test result: ") {
+            self.passed += number_before(rest, " passed;");
+            self.failed += number_before(rest, " failed;");
+        } else if line.starts_with("==") && line.ends_with("==") && line.contains(" in ") {
+            self.passed += number_before(line, " passed");
+            self.failed += number_before(line, " failed");
+        }
     }
 
     /// What one finished step is worth.
@@ -78,6 +81,9 @@ mod tests {
         tally.read("test ids_are_exact ... ok");
         tally.read("test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
         assert_eq!(tally, Tally { passed: 15, failed: 2 });
+        tally.read("================== 1 failed, 40 passed, 2 warnings in 21.65s ==================");
+        tally.read("=================== test session starts ===================");
+        assert_eq!(tally, Tally { passed: 55, failed: 3 });
     }
 
     #[test]

@@ -729,7 +729,7 @@ def main(arguments: list[str]) -> int:
                 failed += 1
             else:
                 passed += 1
-    print(f"{passed} passed, {failed} failed")
+    print(f"test result: {'FAILED' if failed else 'ok'}. {passed} passed; {failed} failed")
     return 0 if passed and not failed else 1
 
 
