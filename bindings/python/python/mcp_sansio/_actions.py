@@ -12,7 +12,7 @@ from ._native import read
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, ClassVar, Final, Literal, TypeAlias, final
+    from typing import Any, Final, Literal, TypeAlias, final
 
     from ._errors import McpError
 
@@ -28,7 +28,6 @@ class _Action:
     """What an action is made of: members by name, a payload as text, bytes."""
 
     __slots__ = ("_data", "_kept", "_payload", "_told")
-    __match_args__: ClassVar[tuple[str, ...]] = ()
     _told: dict[str, Any]
     _payload: Any
     _data: Any
@@ -36,7 +35,8 @@ class _Action:
 
     def __repr__(self) -> str:
         # A payload, which stands last, may be a secret.
-        shown = [name for name in self.__match_args__ if name not in ("params", "result", "filter", "data", "body")]
+        payloads = ("params", "result", "filter", "data", "body")
+        shown = [name for name in getattr(self, "__match_args__", ()) if name not in payloads]
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     @property

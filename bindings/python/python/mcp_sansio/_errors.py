@@ -26,7 +26,7 @@ class McpError(Exception):
         self.code = code
         self.message = message
         self.data = data
-        self.kind = self.blame if kind is None else kind
+        self.kind: str = self.blame if kind is None else kind
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_again, (type(self), self.code, self.message, self.data, self.__dict__))
