@@ -111,12 +111,38 @@ pub enum Closed {
     Failed(Error),
 }
 
+/// The most revisions of a server that a text names: a hostile one has as many as fit a frame.
+const SHOWN_REVISIONS: usize = 8;
+/// The most characters that are shown of each.
+const SHOWN_REVISION: usize = 32;
+
+/// Revisions, as the protocol spells them.
+fn listed(versions: &[Version]) -> String {
+    versions.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Revisions as a server spells them: in quotes, so that control characters do no harm.
+fn quoted(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let shown = names.iter().take(SHOWN_REVISIONS).map(|name| {
+        let shown: String = name.chars().take(SHOWN_REVISION).collect();
+        format!("{shown:?}")
+    });
+    let text = shown.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN_REVISIONS) {
+        0 => text,
+        more => format!("{text} and {more} more"),
+    }
+}
+
 /// Why no connection came about.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The two sides have no revision in common, or none that the configuration allows.
-    #[error("no common revision: we speak {ours:?}, the server {theirs:?}")]
+    #[error("no common revision: we speak {}, the server {}", listed(ours), quoted(theirs))]
     NoCommonVersion {
         /// What the configuration allows.
         ours: Vec<Version>,

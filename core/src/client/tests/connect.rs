@@ -236,6 +236,21 @@ fn counter_offers_are_taken_if_supported() {
     }
 }
 
+/// The text of the failure spells revisions as the protocol does, and does not grow with what the server claims.
+#[test]
+fn no_common_revision_is_told_in_words_of_the_protocol() {
+    let ours = vec![Version::V2026_07_28, Version::V2025_11_25];
+    let text = |theirs: Vec<String>| ConnectError::NoCommonVersion { ours: ours.clone(), theirs }.to_string();
+    assert_eq!(
+        text(vec!["1999\u{1b}[2J".to_owned()]),
+        "no common revision: we speak 2026-07-28, 2025-11-25, the server \"1999\\u{1b}[2J\""
+    );
+    assert_eq!(text(Vec::new()), "no common revision: we speak 2026-07-28, 2025-11-25, the server none");
+    let flood = text(vec!["x".repeat(1 << 16); 1_000]);
+    assert!(flood.len() < 600, "{} bytes", flood.len());
+    assert!(flood.ends_with(" and 992 more"), "{flood}");
+}
+
 /// An `initialize` result that names a modern revision is refused.
 #[test]
 fn initialize_never_negotiates_a_modern_revision() {
