@@ -237,7 +237,7 @@ impl<'a> Writer<'a> {
     /// Reads `token` if it is the next one.
     fn take(&mut self, token: u8) -> bool {
         let found = self.peek_token() == Some(token);
-        // Not `self.at += usize::from(found)`: rustc 1.95 can lose that addition when it optimises.
+        // Not `self.at += usize::from(found)`: rustc 1.95 can lose that addition (rust-lang/rust#158206).
         if found {
             self.at += 1;
         }

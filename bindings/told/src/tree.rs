@@ -129,7 +129,7 @@ impl<'t, B: Build> Reader<'t, B> {
     /// Whether a comma was there.
     #[inline]
     fn goes_on(&mut self) -> bool {
-        // Not `self.at += usize::from(comma)`: rustc 1.95 drops the addition when it optimises.
+        // Not `self.at += usize::from(comma)`: rustc 1.95 loses the addition (rust-lang/rust#158206).
         if self.peek() != b',' {
             return false;
         }
