@@ -204,8 +204,6 @@ impl Calls {
     }
 
     /// Takes a call in. Call [`Calls::arm`] when its clocks are set.
-    // Inlined, for a call is large: it is moved to its place, and not from hand to hand.
-    #[inline(always)]
     pub(super) fn open(&mut self, call: Call) -> CallId {
         let index = match self.free.pop() {
             Some(index) => index,

@@ -131,18 +131,18 @@ impl<T> Inbound<T> {
 
     /// Ends a request. The slot's name is never valid again.
     pub(crate) fn close(&mut self, slot: SlotId) -> Option<Entry<T>> {
-        self.free(slot)?.take()
+        self.vacate(slot)?.take()
     }
 
     /// As [`Inbound::close`], for an entry that nobody needs any more.
     pub(crate) fn discard(&mut self, slot: SlotId) {
-        if let Some(entry) = self.free(slot) {
+        if let Some(entry) = self.vacate(slot) {
             *entry = None;
         }
     }
 
     /// Frees the name of an open slot. Answers with the place of its entry.
-    fn free(&mut self, slot: SlotId) -> Option<&mut Option<Entry<T>>> {
+    fn vacate(&mut self, slot: SlotId) -> Option<&mut Option<Entry<T>>> {
         let place = self.slots.get_mut(slot.index as usize).filter(|s| s.generation == slot.generation)?;
         let entry = place.entry.as_ref()?;
         if !entry.muted {
