@@ -174,3 +174,9 @@ fn annotations_go_to_blocks_that_can_have_them() {
     let unknown = ContentBlock::Unknown(json(r#"{"type":"x"}"#));
     assert_eq!(unknown.clone().annotations(hints), unknown);
 }
+
+/// A result of one text is what most calls make and move: rare kinds of blocks do not make it larger.
+#[test]
+fn a_block_stays_small() {
+    assert!(size_of::<ContentBlock>() <= 96, "{}", size_of::<ContentBlock>());
+}
