@@ -34,6 +34,10 @@
 //! global executor of async-std. A program that wants them on an executor of its own brings a [`Runtime`], which is
 //! three methods, to `server::BuiltServer::accept` and `client::ClientBuilder::connect_over`: the example `smol` does.
 //!
+//! A thread inside `async_std::task::block_on` serves the reactor by turns with the executor, and each hands the other
+//! what is not its own. A busy server is faster when it is spawned, and the first thread only waits, such as for a
+//! channel of `std`.
+//!
 //! Handlers, calls and everything else that is not the runtime's comes from `mcp-sansio-io`, and is re-exported here.
 #![forbid(unsafe_code)]
 
