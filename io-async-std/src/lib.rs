@@ -45,8 +45,7 @@ mod child;
 mod connect;
 mod runtime;
 mod serve;
-#[cfg(feature = "http")]
-mod socket;
+mod sparing;
 mod stdio;
 #[cfg(feature = "http")]
 mod web;
@@ -68,7 +67,8 @@ pub use self::runtime::AsyncStdRuntime;
 pub use self::serve::serve_unix;
 pub use self::serve::{serve_stream, serve_tcp};
 #[cfg(feature = "http")]
-pub use self::socket::Socket;
+pub use self::sparing::Socket;
+pub use self::sparing::{Finish, Sparing};
 pub use self::stdio::{accept_stdio, serve_stdio};
 #[cfg(feature = "http")]
 pub use self::web::{HttpServer, Listening, TcpConnector, connect_endpoint, connect_http, serve_http};
