@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_io::Timer;
-use mcp_sansio_io::core::machine::Now;
+use mcp_sansio_io::core::machine::{Mono, Now};
 use mcp_sansio_io::{BoxFuture, Runtime};
 
 /// The executor of async-std, which is there once for the process, and starts when it is first used.
@@ -24,6 +24,10 @@ impl AsyncStdRuntime {
 impl Runtime for AsyncStdRuntime {
     fn now(&self) -> Now {
         mcp_sansio_io::now(self.epoch.elapsed())
+    }
+
+    fn mono(&self) -> Mono {
+        mcp_sansio_io::mono(self.epoch.elapsed())
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {

@@ -58,5 +58,5 @@ pub use driver::StreamError;
 pub use mcp_sansio as core;
 pub use random::NoRandomness;
 pub use report::{CallEvent, Outcome, Report, Stage};
-pub use runtime::{BoxFuture, Runtime, now};
+pub use runtime::{BoxFuture, Runtime, mono, now};
 pub use trace::{LONGEST_LINE, Trace, TraceHook};

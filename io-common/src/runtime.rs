@@ -16,17 +16,27 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// The time, given what a monotonic clock shows.
 #[must_use]
 pub fn now(elapsed: Duration) -> Now {
-    let mono = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
     // A clock before 1970 is taken as 1970.
     let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let unix = u64::try_from(unix.as_millis()).unwrap_or(u64::MAX);
-    Now { mono: Mono::from_nanos(mono), unix: Unix::from_millis(unix) }
+    Now { mono: mono(elapsed), unix: Unix::from_millis(unix) }
+}
+
+/// The same for the monotonic clock alone.
+#[must_use]
+pub fn mono(elapsed: Duration) -> Mono {
+    Mono::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// A runtime, as one object that is shared by every connection on it.
 pub trait Runtime: Send + Sync + 'static {
     /// The time. `mono` counts from any fixed moment and never goes back.
     fn now(&self) -> Now;
+
+    /// The `mono` of [`Runtime::now`] alone, which may be had for less.
+    fn mono(&self) -> Mono {
+        self.now().mono
+    }
 
     /// A future that is ready after `duration`, by the clock of [`Runtime::now`].
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio_io::core::machine::Now;
+use mcp_sansio_io::core::machine::{Mono, Now};
 use mcp_sansio_io::{BoxFuture, Runtime};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -29,6 +29,10 @@ impl TokioRuntime {
 impl Runtime for TokioRuntime {
     fn now(&self) -> Now {
         mcp_sansio_io::now(self.epoch.elapsed())
+    }
+
+    fn mono(&self) -> Mono {
+        mcp_sansio_io::mono(self.epoch.elapsed())
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {

@@ -10,19 +10,20 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body::Body;
+use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
+use hyper::service::{HttpService, service_fn};
 use tower_service::Service;
 
-use super::io::{Impatient, Timers};
+use super::io::{Impatient, Patience};
 use crate::listen::{Place, Room};
 use crate::runtime::Runtime;
 use crate::signal::{Stage, Watch};
@@ -79,7 +80,8 @@ impl Connections {
     #[must_use]
     pub fn new(runtime: Arc<dyn Runtime>, bounds: Bounds) -> Self {
         let mut builder = http1::Builder::new();
-        builder.header_read_timeout(bounds.head_time).max_headers(bounds.headers).max_header_size(bounds.head_bytes);
+        // Heads are awaited here, at less cost: hyper would look twice for the next one.
+        builder.header_read_timeout(None).max_headers(bounds.headers).max_header_size(bounds.head_bytes);
         Self { room: Room::new(runtime, bounds.connections), bounds, builder }
     }
 
@@ -104,7 +106,7 @@ impl Connections {
         I: Read + Write + Unpin + Send + 'static,
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
         S::Future: Send + 'static,
-        B: Body<Data = Bytes> + Send + 'static,
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         self.room.fill(accept, shutdown, |stream| self.serve(stream, service.clone())).await;
@@ -118,17 +120,23 @@ impl Connections {
         I: Read + Write + Unpin + Send + 'static,
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
         S::Future: Send + 'static,
-        B: Body<Data = Bytes> + Send + 'static,
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let runtime = self.room.runtime();
         let stream = Impatient::new(stream, Arc::clone(runtime), self.bounds.write_time);
-        let called = Arc::new(AtomicBool::new(false));
-        let mut builder = self.builder.clone();
-        builder.timer(Timers::new(Arc::clone(runtime)));
-        let inner = builder.serve_connection(stream, Called { service, called: Arc::clone(&called) });
+        let head = Patience::new(Arc::clone(runtime), self.bounds.head_time);
+        let requests = Arc::new(Requests::default());
+        let seen = Arc::clone(&requests);
+        let service = service_fn(move |request| {
+            let request_begun = Begun::new(&seen);
+            // Ours are always ready; hyper asks nobody.
+            let answer = service.clone().call(request);
+            async move { answer.await.map(|answer| answer.map(|body| Answer { body, _request: request_begun })) }
+        });
+        let inner = self.builder.serve_connection(stream, service);
         let (watch, place) = (self.room.signal().watch(), self.room.enter());
-        runtime.spawn(Box::pin(Connection { inner, watch, called, finishing: false, _place: place }));
+        runtime.spawn(Box::pin(Connection { inner, watch, requests, head, finishing: false, _place: place }));
     }
 
     /// Lets open connections finish what has begun, for [`Bounds::drain_time`] at most, and ends them. Nothing may
@@ -147,58 +155,86 @@ impl std::fmt::Debug for Connections {
     }
 }
 
-/// A service of tower as one of hyper.
-struct Called<S> {
-    service: S,
-    /// Whether it ever was.
-    called: Arc<AtomicBool>,
+/// The requests of one connection. Whoever looks has the connection to itself.
+#[derive(Default)]
+struct Requests {
+    begun: AtomicUsize,
+    /// Those that are not answered to the end.
+    open: AtomicUsize,
 }
 
-impl<S, R> hyper::service::Service<R> for Called<S>
-where
-    S: Service<R> + Clone,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
+/// A request, until it is answered to the end, or nobody waits for that.
+struct Begun(Arc<Requests>);
 
-    fn call(&self, request: R) -> S::Future {
-        self.called.store(true, Ordering::Relaxed);
-        // Ours are always ready; hyper asks nobody.
-        self.service.clone().call(request)
+impl Begun {
+    fn new(requests: &Arc<Requests>) -> Self {
+        requests.begun.fetch_add(1, Ordering::Relaxed);
+        requests.open.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(requests))
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The body of an answer. hyper drops it when all of it is written.
+struct Answer<B> {
+    body: B,
+    _request: Begun,
+}
+
+impl<B: Body + Unpin> Body for Answer<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
 /// One connection, until it ends or is told to.
-struct Connection<I, S, B>
+struct Connection<I, S>
 where
-    S: hyper::service::HttpService<Incoming, ResBody = B>,
+    S: HttpService<Incoming>,
 {
     inner: http1::Connection<I, S>,
     watch: Watch,
-    called: Arc<AtomicBool>,
+    requests: Arc<Requests>,
+    head: Patience,
     finishing: bool,
     _place: Place,
 }
 
-impl<I, S, B> Future for Connection<I, S, B>
+impl<I, S> Future for Connection<I, S>
 where
     I: Read + Write + Unpin,
-    S: hyper::service::HttpService<Incoming, ResBody = B>,
+    S: HttpService<Incoming>,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
-    B: Body + 'static,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
+    S::ResBody: 'static,
+    <S::ResBody as Body>::Error: Into<Box<dyn Error + Send + Sync>>,
     http1::Connection<I, S>: Future<Output = hyper::Result<()>> + Unpin,
 {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
+        let begun = |requests: &Requests| requests.begun.load(Ordering::Relaxed);
         match this.watch.poll(cx) {
             Stage::Running => {}
             Stage::Finishing if this.finishing => {}
             // hyper waits for the first request of a connection even then.
-            Stage::Finishing if !this.called.load(Ordering::Relaxed) => return Poll::Ready(()),
+            Stage::Finishing if begun(&this.requests) == 0 => return Poll::Ready(()),
             Stage::Finishing => {
                 this.finishing = true;
                 Pin::new(&mut this.inner).graceful_shutdown();
@@ -206,6 +242,13 @@ where
             Stage::Stopped => return Poll::Ready(()),
         }
         // A connection that fails is no matter for the others.
-        Pin::new(&mut this.inner).poll(cx).map(drop)
+        if Pin::new(&mut this.inner).poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        if this.requests.open.load(Ordering::Relaxed) > 0 {
+            // No head is awaited.
+            return Poll::Pending;
+        }
+        this.head.poll(begun(&this.requests), cx)
     }
 }

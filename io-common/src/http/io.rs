@@ -1,17 +1,16 @@
-//! Byte streams and timers of the fronts as those of hyper, and a stream that does not wait for ever.
+//! Byte streams of the fronts as those of hyper, and what does not wait for ever.
 
-use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
-use hyper::rt::{Read, ReadBufCursor, Sleep, Timer, Write};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use mcp_sansio::machine::Mono;
 
 use crate::runtime::{BoxFuture, Runtime};
-use crate::sync::lock;
 
 /// The most that is read at once: what hyper reads into by default.
 const CHUNK: usize = 8 << 10;
@@ -125,68 +124,61 @@ fn gather<'r>(pieces: &[io::IoSlice<'_>], room: &'r mut [u8]) -> Option<&'r [u8]
     room.get(..filled)
 }
 
-/// The timers of one connection, for hyper, by the clock of the runtime.
+/// How long each of many things may be waited for, one after the other.
 ///
-/// hyper awaits one head at a time, makes a sleep for each, and drops it when the head has come. The runtime's sleep
-/// under them is kept: it ends too early for those that follow, and is only then replaced. So a connection that is busy
-/// sets one timer in the time that a head may take, and not one with every request.
-#[derive(Clone)]
-pub(crate) struct Timers(Arc<Kept>);
-
-struct Kept {
+/// The runtime's sleep under it is kept: it ends too early for things that come later, and is only then replaced. So a
+/// connection that is busy sets one timer in the time that a head may take, and not one with every request.
+pub(super) struct Patience {
     runtime: Arc<dyn Runtime>,
-    /// What hyper calls the beginning of the runtime's clock.
-    epoch: Instant,
-    sleep: Mutex<Option<(Instant, BoxFuture<'static, ()>)>>,
+    time: Duration,
+    /// What is waited for, and until when.
+    awaited: Option<(usize, Mono)>,
+    sleep: Option<Asleep>,
 }
 
-impl Timers {
-    pub(crate) fn new(runtime: Arc<dyn Runtime>) -> Self {
-        Self(Arc::new(Kept { runtime, epoch: Instant::now(), sleep: Mutex::default() }))
+struct Asleep {
+    end: Mono,
+    /// Whom it wakes.
+    waker: Waker,
+    sleep: BoxFuture<'static, ()>,
+}
+
+impl Patience {
+    pub(super) const fn new(runtime: Arc<dyn Runtime>, time: Duration) -> Self {
+        Self { runtime, time, awaited: None, sleep: None }
     }
-}
 
-/// One of hyper's sleeps.
-struct Sleeping {
-    timers: Timers,
-    deadline: Instant,
-}
-
-impl Future for Sleeping {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Self { timers, deadline } = &*self;
-        let mut sleep = lock(&timers.0.sleep);
+    /// Waits for the thing of this number. It is ready when that takes too long.
+    pub(super) fn poll(&mut self, number: usize, cx: &mut Context<'_>) -> Poll<()> {
+        let deadline = match self.awaited {
+            Some((known, deadline)) if known == number => deadline,
+            _ => {
+                let now = self.runtime.mono();
+                let deadline = now.after(self.time);
+                self.awaited = Some((number, deadline));
+                let sleeps = |asleep: &Asleep| asleep.end > now && asleep.waker.will_wake(cx.waker());
+                if self.sleep.as_ref().is_some_and(sleeps) {
+                    return Poll::Pending;
+                }
+                deadline
+            }
+        };
         loop {
-            let kept = sleep.take().filter(|(end, _)| end <= deadline);
-            let (end, waiting) = sleep.insert(kept.unwrap_or_else(|| {
-                let time = deadline.saturating_duration_since(timers.now());
-                (*deadline, timers.0.runtime.sleep(time))
-            }));
-            ready!(waiting.as_mut().poll(cx));
-            let over = end == deadline;
-            *sleep = None;
+            let asleep = self.sleep.get_or_insert_with(|| Asleep {
+                end: deadline,
+                waker: cx.waker().clone(),
+                sleep: self.runtime.sleep(self.runtime.mono().until(deadline)),
+            });
+            if asleep.sleep.as_mut().poll(cx).is_pending() {
+                asleep.waker.clone_from(cx.waker());
+                return Poll::Pending;
+            }
+            let over = asleep.end >= deadline;
+            self.sleep = None;
             if over {
                 return Poll::Ready(());
             }
         }
-    }
-}
-
-impl Sleep for Sleeping {}
-
-impl Timer for Timers {
-    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
-        self.sleep_until(self.now() + duration)
-    }
-
-    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        Box::pin(Sleeping { timers: self.clone(), deadline })
-    }
-
-    fn now(&self) -> Instant {
-        self.0.epoch + Duration::from_nanos(self.0.runtime.now().mono.as_nanos())
     }
 }
 
