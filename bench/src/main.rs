@@ -179,7 +179,9 @@ fn over_stdio(options: &Options) -> Table {
 fn over_http(options: &Options) -> Table {
     let about = "Child processes on one core, the load on another, a fixed number of connections that are kept alive, each with \
         one request in flight. The raw server is hyper on the same runtime, whose service reads the body and answers it like \
-        the floor. A legacy call belongs to a session, of which each connection has one.";
+        the floor. A legacy call belongs to a session, of which each connection has one. The load asks again and again rather \
+        than sleeping, for to wake it would be charged to the server. On async-std the server runs on its executor, and \
+        the first thread sleeps.";
     let mut table = Table::new("Over HTTP", about, served::COLUMNS);
     http::measure(options.served, &options.only, &mut table);
     table
