@@ -145,3 +145,22 @@ fn a_call_that_is_worked_on_is_waited_for() {
     peer.advance(1);
     assert!(!peer.is_open());
 }
+
+#[test]
+fn an_answer_that_is_taken_slowly_is_no_idle_connection() {
+    let peer = Peer::new();
+    peer.from.set_room(10);
+    peer.call(0);
+    for taken in 1..5 {
+        assert_eq!(peer.from.len(), 10 * taken);
+        peer.advance(20);
+        assert!(peer.is_open());
+        peer.from.set_room(10 * (taken + 1));
+        peer.lab.settle();
+    }
+    peer.from.set_room(usize::MAX);
+    peer.advance(29);
+    assert!(peer.is_open());
+    peer.advance(1);
+    assert!(!peer.is_open(), "30 s after the last of the answer was taken");
+}

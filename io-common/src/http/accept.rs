@@ -10,7 +10,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -125,7 +125,7 @@ impl Connections {
     {
         let runtime = self.room.runtime();
         let stream = Impatient::new(stream, Arc::clone(runtime), self.bounds.write_time);
-        let head = Patience::new(Arc::clone(runtime), self.bounds.head_time);
+        let (head, writing) = (Patience::new(Arc::clone(runtime), self.bounds.head_time), Arc::clone(stream.waits()));
         let requests = Arc::new(Requests::default());
         let seen = Arc::clone(&requests);
         let service = service_fn(move |request| {
@@ -136,7 +136,7 @@ impl Connections {
         });
         let inner = self.builder.serve_connection(stream, service);
         let (watch, place) = (self.room.signal().watch(), self.room.enter());
-        runtime.spawn(Box::pin(Connection { inner, watch, requests, head, finishing: false, _place: place }));
+        runtime.spawn(Box::pin(Connection { inner, watch, requests, writing, head, finishing: false, _place: place }));
     }
 
     /// Lets open connections finish what has begun, for [`Bounds::drain_time`] at most, and ends them. Nothing may
@@ -211,6 +211,8 @@ where
     inner: http1::Connection<I, S>,
     watch: Watch,
     requests: Arc<Requests>,
+    /// Whether an answer waits to be taken.
+    writing: Arc<AtomicBool>,
     head: Patience,
     finishing: bool,
     _place: Place,
@@ -245,8 +247,8 @@ where
         if Pin::new(&mut this.inner).poll(cx).is_ready() {
             return Poll::Ready(());
         }
-        if this.requests.open.load(Ordering::Relaxed) > 0 {
-            // No head is awaited.
+        if this.requests.open.load(Ordering::Relaxed) > 0 || this.writing.load(Ordering::Relaxed) {
+            // No head is awaited: an answer is on its way, whose time is bounded elsewhere.
             return Poll::Pending;
         }
         this.head.poll(begun(&this.requests), cx)

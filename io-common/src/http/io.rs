@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
@@ -49,24 +50,33 @@ impl<T: AsyncWrite + Unpin> Write for Stream<T> {
 
 /// A stream whose peer must take something within a time, or the stream fails. What it sends is not waited for here:
 /// reading has bounds of its own.
-pub(crate) struct Impatient<S> {
+pub(super) struct Impatient<S> {
     stream: S,
     runtime: Arc<dyn Runtime>,
     patience: Duration,
     /// There while writing waits.
     waiting: Option<BoxFuture<'static, ()>>,
+    /// Whether writing waits, for those who do not have the stream.
+    waits: Arc<AtomicBool>,
 }
 
 impl<S> Impatient<S> {
-    pub(crate) const fn new(stream: S, runtime: Arc<dyn Runtime>, patience: Duration) -> Self {
-        Self { stream, runtime, patience, waiting: None }
+    pub(super) fn new(stream: S, runtime: Arc<dyn Runtime>, patience: Duration) -> Self {
+        Self { stream, runtime, patience, waiting: None, waits: Arc::default() }
+    }
+
+    pub(super) const fn waits(&self) -> &Arc<AtomicBool> {
+        &self.waits
     }
 
     fn judge<T>(&mut self, polled: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if polled.is_ready() {
-            self.waiting = None;
+            if self.waiting.take().is_some() {
+                self.waits.store(false, Ordering::Relaxed);
+            }
             return polled;
         }
+        self.waits.store(true, Ordering::Relaxed);
         let (runtime, patience) = (&self.runtime, self.patience);
         let waiting = self.waiting.get_or_insert_with(|| runtime.sleep(patience));
         ready!(waiting.as_mut().poll(cx));
