@@ -32,11 +32,11 @@ impl Slot {
 
 /// The slot that an argument stands for.
 pub(crate) fn guard<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a Arc<Guard>> {
-    match (given.cast::<Invoke>(), given.cast::<Slot>()) {
-        (Ok(invoke), _) => Ok(&invoke.get().guard),
-        (_, Ok(slot)) => Ok(&slot.get().0),
-        _ => Err(misuse("this is neither an Invoke nor a Slot")),
+    if let Ok(invoke) = given.cast::<Invoke>() {
+        return Ok(&invoke.get().guard);
     }
+    let slot = given.cast::<Slot>().map_err(|_| misuse("this is neither an Invoke nor a Slot"))?;
+    Ok(&slot.get().0)
 }
 
 type Kept = PyOnceLock<Py<PyAny>>;
@@ -63,7 +63,7 @@ impl Invoke {
     /// A rare member, by its name: they are told together, and shaped in Python.
     fn rest<'py>(&self, py: Python<'py>, name: &str) -> Done<Native<'py>> {
         if self.rest.get(py).is_none() {
-            let told = self.asked.rest()?.map(|told| native(py, told.as_bytes())).transpose()?;
+            let told = self.asked.rest()?.map(|told| native(py, &told)).transpose()?;
             let rest = REST.get(py)?.call1((told, self.asked.name()))?;
             // If another was faster, the two say the same.
             let _ = self.rest.set(py, rest.unbind());
@@ -74,8 +74,16 @@ impl Invoke {
 }
 
 fn kept<'py>(py: Python<'py>, place: &Kept, json: impl FnOnce() -> Json) -> PyResult<Native<'py>> {
-    let value = place.get_or_try_init(py, || native(py, json().as_bytes()).map(Bound::unbind))?;
-    Ok(value.bind(py).clone())
+    if let Some(value) = place.get(py) {
+        return Ok(value.bind(py).clone());
+    }
+    // Not `get_or_try_init`, which lets other threads in first: that costs more than the value.
+    let value = native(py, json().get())?;
+    // If another was faster, its value is the one that all get.
+    match place.set(py, value.clone().unbind()) {
+        Ok(()) => Ok(value),
+        Err(_) => Ok(place.get(py).map_or(value, |first| first.bind(py).clone())),
+    }
 }
 
 /// The members of an invocation: those that are named here are rare.
@@ -145,7 +153,7 @@ macro_rules! members {
             /// The answer to an elicitation, checked against what was asked; `None` if there is none yet.
             fn elicited<'py>(&self, py: Python<'py>, key: &str, asked: Native<'py>) -> Done<Option<Native<'py>>> {
                 let answer = self.asked.elicited(key, &json(&asked)?)?;
-                Ok(answer.map(|answer| native(py, answer.as_bytes())).transpose()?)
+                Ok(answer.map(|answer| native(py, &answer)).transpose()?)
             }
 
             $(#[getter]

@@ -58,7 +58,7 @@ impl Answer {
 
     /// Everything that it can tell beside its text.
     fn look<'py>(&self, py: Python<'py>) -> Done<Native<'py>> {
-        Ok(native(py, say::answer(&self.0)?.as_bytes())?)
+        Ok(native(py, &say::answer(&self.0)?)?)
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn said(py: Python<'_>, saying: Saying, more: Option<Object>) -> PyRe
     let Saying { kind, members, payload, bytes } = saying;
     let payload = more.or_else(|| payload.map(|json| PyBytes::new(py, json.as_bytes()).into_any().unbind()));
     let bytes = bytes.map(|bytes| PyBytes::new(py, &bytes));
-    MAKE.get(py)?.call1((kind, native(py, members.as_bytes())?, payload, bytes)).map(Bound::unbind)
+    MAKE.get(py)?.call1((kind, native(py, &members)?, payload, bytes)).map(Bound::unbind)
 }
 
 fn object<T: pyo3::PyClass>(py: Python<'_>, of: impl Into<PyClassInitializer<T>>) -> PyResult<Object> {

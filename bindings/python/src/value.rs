@@ -28,7 +28,7 @@ static ERROR_OF: Found = Found::new("mcp_sansio._errors", "told");
 /// JSON text as a native object.
 #[pyfunction]
 pub(crate) fn read<'py>(data: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {
-    native(data.py(), raw(data)?.as_bytes())
+    native(data.py(), raw(data)?.get())
 }
 
 /// Bytes that arrived, for the core to keep.
@@ -48,7 +48,7 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
 }
 
 /// The native object that a JSON text stands for, which is valid.
-pub(crate) fn native<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn native<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     tree::build(text, Natives(py))
 }
 

@@ -64,13 +64,13 @@ pub trait Build {
 ///
 /// # Errors
 /// What the language could not make; a value that is nested too deep.
-pub fn build<B: Build>(text: &[u8], build: B) -> Result<B::Value, B::Error> {
+pub fn build<B: Build>(text: &str, build: B) -> Result<B::Value, B::Error> {
     Reader { build, text, at: 0 }.value(0)
 }
 
 struct Reader<'t, B> {
     build: B,
-    text: &'t [u8],
+    text: &'t str,
     at: usize,
 }
 
@@ -78,10 +78,18 @@ impl<'t, B: Build> Reader<'t, B> {
     /// The next byte that is no white space.
     #[inline]
     fn peek(&mut self) -> u8 {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.text.get(self.at) {
-            self.at += 1;
+        loop {
+            match self.byte() {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                byte => return byte,
+            }
         }
-        self.text.get(self.at).copied().unwrap_or_default()
+    }
+
+    /// The byte here, 0 behind the end.
+    #[inline]
+    fn byte(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or_default()
     }
 
     fn value(&mut self, depth: usize) -> Result<B::Value, B::Error> {
@@ -146,21 +154,21 @@ impl<'t, B: Build> Reader<'t, B> {
     #[inline]
     fn token(&mut self, ends: impl Fn(u8) -> bool) -> &'t str {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let length = rest.iter().position(|byte| ends(*byte)).unwrap_or(rest.len());
+        let length = rest.bytes().position(ends).unwrap_or(rest.len());
         self.at += length;
-        std::str::from_utf8(rest.get(..length).unwrap_or_default()).unwrap_or_default()
+        rest.get(..length).unwrap_or_default()
     }
 
     fn string(&mut self) -> Result<B::Value, B::Error> {
         let start = self.at;
         self.at += 1;
         let plain = self.token(|byte| matches!(byte, b'"' | b'\\'));
-        if self.text.get(self.at) == Some(&b'"') {
+        if self.byte() == b'"' {
             self.at += 1;
             return Ok(self.build.text(plain));
         }
-        while let Some(byte) = self.text.get(self.at) {
-            match byte {
+        while self.at < self.text.len() {
+            match self.byte() {
                 b'"' => break,
                 b'\\' => self.at += 2,
                 _ => self.at += 1,
@@ -168,9 +176,9 @@ impl<'t, B: Build> Reader<'t, B> {
         }
         self.at += 1;
         let token = self.text.get(start..self.at).unwrap_or_default();
-        match serde_json::from_slice::<String>(token) {
+        match serde_json::from_str::<String>(token) {
             Ok(text) => Ok(self.build.text(&text)),
-            Err(_) => self.build.odd_text(token),
+            Err(_) => self.build.odd_text(token.as_bytes()),
         }
     }
 
@@ -257,14 +265,14 @@ mod tests {
             (r#"["plain","a\"b\\","\u0041"]"#, r#"["plain", "a\"b\\", "A"]"#),
             (r#"["\ud800",1]"#, r#"[odd "\ud800", 1]"#),
         ] {
-            assert_eq!(build(text.as_bytes(), Texts).as_deref(), Ok(built), "{text}");
+            assert_eq!(build(text, Texts).as_deref(), Ok(built), "{text}");
         }
     }
 
     #[test]
     fn what_is_nested_too_deep_is_refused() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(build(nested(DEPTH + 1).as_bytes(), Texts).is_ok());
-        assert_eq!(build(nested(DEPTH + 2).as_bytes(), Texts), Err("too deep".to_owned()));
+        assert!(build(&nested(DEPTH + 1), Texts).is_ok());
+        assert_eq!(build(&nested(DEPTH + 2), Texts), Err("too deep".to_owned()));
     }
 }
