@@ -36,14 +36,9 @@ pub(crate) struct Write {
 #[pymethods]
 impl Write {
     #[classattr]
-    const fn kind() -> &'static str {
-        "write"
-    }
-
+    const kind: &'static str = "write";
     #[classattr]
-    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-        PyTuple::new(py, ["data"])
-    }
+    const __match_args__: (&'static str,) = ("data",);
 }
 
 /// The answer to a call.

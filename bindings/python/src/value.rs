@@ -8,6 +8,7 @@ use mcp_sansio::json::Json;
 use mcp_sansio_told::tree::{self, Build};
 use pyo3::exceptions::{PyBaseException, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::{Found, misuse};
@@ -24,6 +25,11 @@ static NUMBER: Found = Found::new("mcp_sansio._numbers", "number");
 static DIGITS_OF: Found = Found::new("mcp_sansio._numbers", "digits");
 static LOADS: Found = Found::new("json", "loads");
 static ERROR_OF: Found = Found::new("mcp_sansio._errors", "told");
+
+/// The first names of members that came, interned as those in the code of Python are, which finds them the sooner. A
+/// peer can fill the places, and no more: names that come later are made anew.
+static NAMES: [PyOnceLock<(Box<str>, Py<PyString>)>; 256] = [const { PyOnceLock::new() }; 256];
+const LONGEST_NAME: usize = 32;
 
 /// JSON text as a native object.
 #[pyfunction]
@@ -57,8 +63,6 @@ struct Natives<'py>(Python<'py>);
 
 impl<'py> Build for Natives<'py> {
     type Value = Bound<'py, PyAny>;
-    type Object = Bound<'py, PyDict>;
-    type List = Bound<'py, PyList>;
     type Error = PyErr;
 
     fn word(&mut self, word: Option<bool>) -> Self::Value {
@@ -79,26 +83,31 @@ impl<'py> Build for Natives<'py> {
     fn text(&mut self, text: &str) -> Self::Value {
         PyString::new(self.0, text).into_any()
     }
+    fn name(&mut self, name: &str) -> Self::Value {
+        let sum = name.bytes().fold(0, |sum: usize, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        let place = &NAMES[sum % NAMES.len()];
+        if place.get(self.0).is_none() && name.len() <= LONGEST_NAME {
+            let _ = place.set(self.0, (name.into(), PyString::intern(self.0, name).unbind()));
+        }
+        match place.get(self.0) {
+            Some((known, kept)) if **known == *name => kept.bind(self.0).clone().into_any(),
+            _ => self.text(name),
+        }
+    }
     fn odd_text(&mut self, token: &[u8]) -> PyResult<Self::Value> {
         LOADS.get(self.0)?.call1((PyBytes::new(self.0, token),))
     }
-    fn object(&mut self) -> Self::Object {
-        PyDict::new(self.0)
+    fn object(&mut self) -> Self::Value {
+        PyDict::new(self.0).into_any()
     }
-    fn member(&mut self, object: &Self::Object, name: Self::Value, value: Self::Value) -> PyResult<()> {
-        object.set_item(name, value)
+    fn member(&mut self, object: &mut Self::Value, name: Self::Value, value: Self::Value) -> PyResult<()> {
+        object.cast::<PyDict>()?.set_item(name, value)
     }
-    fn whole_object(&mut self, object: Self::Object) -> Self::Value {
-        object.into_any()
+    fn list(&mut self) -> Self::Value {
+        PyList::empty(self.0).into_any()
     }
-    fn list(&mut self) -> Self::List {
-        PyList::empty(self.0)
-    }
-    fn item(&mut self, list: &Self::List, value: Self::Value) -> PyResult<()> {
-        list.append(value)
-    }
-    fn whole_list(&mut self, list: Self::List) -> Self::Value {
-        list.into_any()
+    fn item(&mut self, list: &mut Self::Value, value: Self::Value) -> PyResult<()> {
+        list.cast::<PyList>()?.append(value)
     }
     fn too_deep(&mut self) -> PyErr {
         misuse("the value is nested too deep")
