@@ -52,7 +52,7 @@ pub(crate) fn when(py: Python<'_>, given: Option<When>) -> Done<Now> {
         return Ok(now);
     }
     // Seconds are read faster than nanoseconds, which are more than one digit of a Python integer.
-    let mono = count(&MONOTONIC.get(py)?.call0()?, 1e9)?;
+    let mono = (MONOTONIC.get(py)?.call0()?.extract::<f64>()? * 1e9) as u64;
     Ok(Now { mono: Mono::from_nanos(mono), unix: Unix::from_millis(wall(py, mono)?) })
 }
 
