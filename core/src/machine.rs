@@ -161,6 +161,8 @@ impl<K: Copy + Ord> Deadlines<K> {
 /// The queue of actions, with the bytes that are not yet written.
 #[derive(Debug)]
 pub(crate) struct Queue<A> {
+    /// The only action, or else the first: a machine that is asked one thing at a time allocates nothing for it.
+    first: Option<A>,
     actions: VecDeque<A>,
     /// Bytes handed out or queued as frames and not reported as written.
     unwritten: usize,
@@ -169,7 +171,7 @@ pub(crate) struct Queue<A> {
 
 impl<A> Queue<A> {
     pub(crate) const fn new() -> Self {
-        Self { actions: VecDeque::new(), unwritten: 0, last: Now { mono: Mono(0), unix: Unix(0) } }
+        Self { first: None, actions: VecDeque::new(), unwritten: 0, last: Now { mono: Mono(0), unix: Unix(0) } }
     }
 
     /// Notes the time of an input: what `poll_timeout` answers while actions are queued.
@@ -185,12 +187,16 @@ impl<A> Queue<A> {
     }
 
     pub(crate) fn push(&mut self, action: A) {
-        self.actions.push_back(action);
+        if self.is_empty() {
+            self.first = Some(action);
+        } else {
+            self.actions.push_back(action);
+        }
     }
 
     pub(crate) fn push_frame(&mut self, bytes: usize, action: A) {
         self.unwritten = self.unwritten.saturating_add(bytes);
-        self.actions.push_back(action);
+        self.push(action);
     }
 
     pub(crate) fn written(&mut self, bytes: usize) {
@@ -202,11 +208,11 @@ impl<A> Queue<A> {
     }
 
     pub(crate) fn pop(&mut self) -> Option<A> {
-        self.actions.pop_front()
+        self.first.take().or_else(|| self.actions.pop_front())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.actions.is_empty()
+        self.first.is_none() && self.actions.is_empty()
     }
 
     /// The next wake-up, given the machine's own earliest deadline.

@@ -34,6 +34,10 @@
 //! global executor of async-std. A program that wants them on an executor of its own brings a [`Runtime`], which is
 //! three methods, to `server::BuiltServer::accept` and `client::ClientBuilder::connect_over`: the example `smol` does.
 //!
+//! A thread inside `async_std::task::block_on` serves the reactor by turns with the executor, and each hands the other
+//! what is not its own. A busy server is faster when it is spawned, and the first thread only waits, such as for a
+//! channel of `std`.
+//!
 //! Handlers, calls and everything else that is not the runtime's comes from `mcp-sansio-io`, and is re-exported here.
 #![forbid(unsafe_code)]
 
@@ -41,8 +45,7 @@ mod child;
 mod connect;
 mod runtime;
 mod serve;
-#[cfg(feature = "http")]
-mod socket;
+mod sparing;
 mod stdio;
 #[cfg(feature = "http")]
 mod web;
@@ -64,7 +67,8 @@ pub use self::runtime::AsyncStdRuntime;
 pub use self::serve::serve_unix;
 pub use self::serve::{serve_stream, serve_tcp};
 #[cfg(feature = "http")]
-pub use self::socket::Socket;
+pub use self::sparing::Socket;
+pub use self::sparing::{Finish, Sparing};
 pub use self::stdio::{accept_stdio, serve_stdio};
 #[cfg(feature = "http")]
 pub use self::web::{HttpServer, Listening, TcpConnector, connect_endpoint, connect_http, serve_http};

@@ -1,9 +1,11 @@
 //! The generator of the load: one thread, many connections, one request in flight on each.
 //!
 //! The connections are served in turn. All requests are out before the first answer is waited for, so that the server
-//! always has others to do.
+//! always has others to do. While it waits, this thread asks again and again rather than sleeping: to wake it would be
+//! charged to the server, and the more often the longer it takes for an answer.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::hint::spin_loop;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
@@ -108,6 +110,7 @@ impl Connection {
     pub(super) fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("the server listens");
         stream.set_nodelay(true).expect("a socket");
+        stream.set_nonblocking(true).expect("a socket");
         Self { stream, requests: Vec::new(), wanted: Vec::new(), next: 0, buffer: vec![0; 4 << 10], filled: 0 }
     }
 
@@ -131,7 +134,7 @@ impl Connection {
     /// Opens a legacy session. Answers with the headers of its requests.
     pub(super) fn open_session(&mut self, address: SocketAddr) -> String {
         let (initialize, initialized) = frames::OPENING.split_once('\n').expect("two lines");
-        self.stream.write_all(&post(address, "", initialize.as_bytes())).expect("the server reads");
+        write(&self.stream, &post(address, "", initialize.as_bytes()));
         let head = self.read_answer(|head, _| String::from_utf8_lossy(head).into_owned());
         let session = head.lines().find_map(|line| {
             let (name, value) = line.split_once(':')?;
@@ -139,13 +142,13 @@ impl Connection {
         });
         let session = session.map_or_else(String::new, |session| format!("mcp-session-id: {session}\r\n"));
         let headers = format!("mcp-protocol-version: 2025-11-25\r\n{session}");
-        self.stream.write_all(&post(address, &headers, initialized.as_bytes())).expect("the server reads");
+        write(&self.stream, &post(address, &headers, initialized.as_bytes()));
         self.read_answer(|_, _| ());
         headers
     }
 
     fn send(&mut self) {
-        self.stream.write_all(&self.requests[self.next]).expect("the server reads");
+        write(&self.stream, &self.requests[self.next]);
     }
 
     fn receive(&mut self) {
@@ -165,7 +168,7 @@ impl Connection {
             r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}}{meta}}}}}"#
         );
         let request = post(address, &modern("subscriptions/listen", ""), body.as_bytes());
-        self.stream.write_all(&request).expect("the server reads");
+        write(&self.stream, &request);
         while memmem::find(&self.buffer[..self.filled], b"acknowledged").is_none() {
             self.read();
         }
@@ -188,10 +191,27 @@ impl Connection {
         if self.filled == self.buffer.len() {
             self.buffer.resize(self.filled * 2, 0);
         }
-        let count = self.stream.read(&mut self.buffer[self.filled..]).expect("the server writes");
+        let count = patiently(|| self.stream.read(&mut self.buffer[self.filled..]));
         let seen = || String::from_utf8_lossy(&self.buffer[..self.filled]);
         assert_ne!(count, 0, "the server goes on: {}", seen());
         self.filled += count;
+    }
+}
+
+fn write(mut stream: &TcpStream, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        let count = patiently(|| stream.write(bytes));
+        bytes = &bytes[count..];
+    }
+}
+
+/// Asks until there is an answer, without sleeping and without taking the lock of the socket all the time.
+fn patiently(mut ask: impl FnMut() -> std::io::Result<usize>) -> usize {
+    loop {
+        match ask() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => (0..32).for_each(|_| spin_loop()),
+            answer => return answer.expect("the server goes on"),
+        }
     }
 }
 

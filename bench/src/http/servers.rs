@@ -5,7 +5,7 @@
 //! |---|---|
 //! | raw hyper | hyper, whose service reads the body and answers it like the floor |
 //! | mcp-sansio | [`mcp_sansio_tokio::HttpServer`], typed arguments, derived schema, validated |
-//! | mcp-sansio on async-std | [`mcp_sansio_async_std::HttpServer`], the same; async-std has threads of its own beside |
+//! | mcp-sansio on async-std | [`mcp_sansio_async_std::HttpServer`], the same, on the one thread of its executor |
 //! | rmcp | its `StreamableHttpService` on hyper, as it comes |
 //! | TypeScript, Python | the fixtures of the interop tests (`tests/interop`), whose tools are more than a hundred |
 
@@ -13,7 +13,7 @@ use std::error::Error;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -110,15 +110,17 @@ pub(crate) fn serve(name: &str, tools: usize) -> Result<(), Box<dyn Error>> {
     let kind = own.into_iter().find(|kind| kind.name() == name).ok_or("no server of that name")?;
     os::pin(0);
     if kind == Kind::AsyncStd {
-        let runtime = mcp_sansio_async_std::AsyncStdRuntime::current();
-        return async_std::task::block_on(ours::<mcp_sansio_async_std::Listening>(tools, runtime));
+        return on_async_std(tools);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Its tasks are not all `Send`.
     runtime.block_on(tokio::task::LocalSet::new().run_until(async {
         match kind {
             Kind::Raw => raw().await,
-            Kind::Ours => ours::<mcp_sansio_tokio::Listening>(tools, TokioRuntime::current()).await,
+            Kind::Ours => {
+                let served = ours::<mcp_sansio_tokio::Listening>(tools, TokioRuntime::current()).await;
+                served.map_err(|error| -> Box<dyn Error> { error })
+            }
             Kind::Rmcp => rmcp(tools).await,
             Kind::AsyncStd | Kind::TypeScript | Kind::Python => Err("a peer is a program of its own".into()),
         }
@@ -162,7 +164,22 @@ async fn raw_answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>,
     Ok(response)
 }
 
-async fn ours<L: Bind<&'static str>>(tools: usize, runtime: Arc<dyn Runtime>) -> Result<(), Box<dyn Error>> {
+/// Serves on the executor, while this thread sleeps. Within `block_on` it would serve the reactor too, by turns with the
+/// executor, and hand it every event.
+fn on_async_std(tools: usize) -> Result<(), Box<dyn Error>> {
+    let (ended, end) = mpsc::channel();
+    async_std::task::spawn(async move {
+        let runtime = mcp_sansio_async_std::AsyncStdRuntime::current();
+        let served = ours::<mcp_sansio_async_std::Listening>(tools, runtime).await;
+        drop(ended.send(served.map_err(|error| error.to_string())));
+    });
+    Ok(end.recv()??)
+}
+
+async fn ours<L: Bind<&'static str>>(
+    tools: usize,
+    runtime: Arc<dyn Runtime>,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
     let service = echo::ours(tools)?.http(runtime).build()?;
     let server = HttpServer::<L>::bind(service, "127.0.0.1:0").await?;
     say(server.local_addr())?;

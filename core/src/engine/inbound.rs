@@ -27,7 +27,9 @@ pub(crate) enum Refused {
 #[derive(Debug)]
 pub(crate) struct Inbound<T> {
     slots: Vec<Slot<T>>,
-    free: Vec<u32>,
+    /// The free place that is taken next; each knows the one after it.
+    free: Option<u32>,
+    open: usize,
     by_id: Ids,
     bound: usize,
 }
@@ -51,14 +53,29 @@ impl Ids {
         self.find(id).ok().and_then(|at| self.0.get(at)).map(|(_, index)| *index)
     }
 
+    /// Adds an id where [`Ids::find`] has said.
+    fn insert(&mut self, at: usize, id: RequestId, index: u32) {
+        if at == self.0.len() {
+            self.0.push_back((id, index));
+        } else {
+            self.0.insert(at, (id, index));
+        }
+    }
+
     fn remove(&mut self, id: &RequestId) -> Option<u32> {
-        self.find(id).ok().and_then(|at| self.0.remove(at)).map(|(_, index)| index)
+        let removed = match self.find(id).ok()? {
+            0 => self.0.pop_front(),
+            at => self.0.remove(at),
+        };
+        removed.map(|(_, index)| index)
     }
 }
 
 #[derive(Debug)]
 struct Slot<T> {
     generation: u32,
+    /// The free place after this one, if this one is free.
+    next: Option<u32>,
     entry: Option<Entry<T>>,
 }
 
@@ -76,7 +93,7 @@ pub(crate) struct Entry<T> {
 
 impl<T> Inbound<T> {
     pub(crate) const fn new(bound: usize) -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), by_id: Ids(VecDeque::new()), bound }
+        Self { slots: Vec::new(), free: None, open: 0, by_id: Ids(VecDeque::new()), bound }
     }
 
     /// Whether a request with this id is in flight.
@@ -92,16 +109,18 @@ impl<T> Inbound<T> {
             return Err(Refused::Full);
         }
         let entry = Entry { id: id.clone(), muted: false, token, progress: None, data };
-        let index = match self.free.pop() {
+        let index = match self.free {
             Some(index) => index,
             None => {
-                self.slots.push(Slot { generation: 0, entry: None });
+                self.slots.push(Slot { generation: 0, next: None, entry: None });
                 u32::try_from(self.slots.len() - 1).map_err(|_| Refused::Full)?
             }
         };
         let Some(slot) = self.slots.get_mut(index as usize) else { return Err(Refused::Full) };
         slot.entry = Some(entry);
-        self.by_id.0.insert(at, (id, index));
+        self.free = slot.next.take();
+        self.open += 1;
+        self.by_id.insert(at, id, index);
         Ok(SlotId { index, generation: slot.generation })
     }
 
@@ -149,7 +168,8 @@ impl<T> Inbound<T> {
             self.by_id.remove(&entry.id);
         }
         place.generation = place.generation.wrapping_add(1);
-        self.free.push(slot.index);
+        place.next = self.free.replace(slot.index);
+        self.open -= 1;
         Some(&mut place.entry)
     }
 
@@ -163,7 +183,7 @@ impl<T> Inbound<T> {
 
     /// Requests whose slots are open, muted ones included.
     pub(crate) const fn open_slots(&self) -> usize {
-        self.slots.len().saturating_sub(self.free.len())
+        self.open
     }
 
     /// Requests that are owed an answer.

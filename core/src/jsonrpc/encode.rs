@@ -130,9 +130,10 @@ impl FrameWriter {
         self.keep(buffer)
     }
 
-    /// As [`FrameWriter::finish_into`], for a frame whose parts hold no newline for certain.
-    pub(crate) fn finish_whole_into(mut self, buffer: &mut Vec<u8>) -> Bytes {
-        self.out.extend_from_slice(b"}\n");
+    /// As [`FrameWriter::finish_into`], for a frame whose parts hold no newline for certain. Where it is no `line`,
+    /// there is none at its end either.
+    pub(crate) fn finish_whole_into(mut self, buffer: &mut Vec<u8>, line: bool) -> Bytes {
+        self.out.extend_from_slice(if line { b"}\n" } else { b"}" });
         self.keep(buffer)
     }
 

@@ -11,7 +11,7 @@ use super::api::{Action, InputRequired, Reply};
 use super::core::{Batch, Core, Key, Pending};
 use super::result::{self, Expects, Unfit};
 use super::rounds::{self, Unaskable};
-use super::wire::{Fate, Route, Way};
+use super::wire::{Fate, Route, Way, Wire};
 use crate::copy::append;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Entry;
@@ -134,7 +134,7 @@ impl Core {
         let (version, way) = (entry.data.context.version(), entry.data.way);
         let mut frame = FrameWriter::result_in(std::mem::take(&mut self.buffer), &entry.id);
         let (frame, fate) = match result::write_tool(&self.definition, version, tool, result, frame.out()) {
-            Ok(()) => (frame.finish_whole_into(&mut self.buffer), Fate::Result),
+            Ok(()) => (frame.finish_whole_into(&mut self.buffer, self.wire == Wire::Lines), Fate::Result),
             Err(unfit) => {
                 let id = entry.id.clone();
                 self.unfit(&id, &unfit)

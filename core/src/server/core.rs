@@ -45,7 +45,7 @@ pub(crate) enum Out {
     Ended(Origin),
     /// Something for the application; never [`Action::Write`].
     Event(Action),
-    /// A frame for the client, on one line, newline included.
+    /// A frame for the client, on one line. Its newline is there if the wire carries lines, and may be otherwise.
     Frame(Bytes, Route),
     /// A listen stream is asked for, on a transport that admits them elsewhere.
     Listen(RequestId, Box<Filter>),

@@ -15,6 +15,9 @@ use crate::sync::lock;
 
 /// The most that is read at once: what hyper reads into by default.
 const CHUNK: usize = 8 << 10;
+/// A head and a body that are no longer together are written as one: that is cheaper than to have the operating system
+/// gather them.
+const GATHERED: usize = 1 << 10;
 
 /// A byte stream of `futures-io` as one of hyper.
 #[derive(Debug)]
@@ -103,9 +106,23 @@ impl<S: Write + Unpin> Write for Impatient<S> {
         cx: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
+        let mut room = [0; GATHERED];
+        let polled = match gather(bytes, &mut room) {
+            Some(one) => Pin::new(&mut self.stream).poll_write(cx, one),
+            None => Pin::new(&mut self.stream).poll_write_vectored(cx, bytes),
+        };
         self.judge(polled, cx)
     }
+}
+
+/// Copies what fits into `room` as a whole. `None`: it does not.
+fn gather<'r>(pieces: &[io::IoSlice<'_>], room: &'r mut [u8]) -> Option<&'r [u8]> {
+    let mut filled = 0;
+    for piece in pieces {
+        room.get_mut(filled..filled + piece.len())?.copy_from_slice(piece);
+        filled += piece.len();
+    }
+    room.get(..filled)
 }
 
 /// The timers of one connection, for hyper, by the clock of the runtime.
@@ -170,5 +187,18 @@ impl Timer for Timers {
 
     fn now(&self) -> Instant {
         self.0.epoch + Duration::from_nanos(self.0.runtime.now().mono.as_nanos())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_gathered_if_all_of_them_fit() {
+        let pieces = [io::IoSlice::new(b"head"), io::IoSlice::new(b""), io::IoSlice::new(b"body")];
+        assert_eq!(gather(&pieces, &mut [0; 9]), Some(&b"headbody"[..]));
+        assert_eq!(gather(&pieces, &mut [0; 8]), Some(&b"headbody"[..]));
+        assert_eq!(gather(&pieces, &mut [0; 7]), None);
     }
 }

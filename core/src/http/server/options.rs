@@ -211,13 +211,23 @@ impl Allow {
         let Ok(value) = std::str::from_utf8(value) else { return false };
         match &self.0 {
             Rule::Any => true,
-            Rule::Loopback => Place::read(value).is_some_and(|place| place.is_loopback()),
+            Rule::Loopback => is_usual(value) || Place::read(value).is_some_and(|place| place.is_loopback()),
             Rule::List(entries) => Place::read(value).is_some_and(|place| {
                 entries.iter().any(|entry| Place::read(entry).is_some_and(|entry| entry.covers(&place)))
             }),
             Rule::When(welcome) => welcome(value),
         }
     }
+}
+
+/// Whether an authority is a loopback address and a port: what nearly every request says, told without taking it apart.
+fn is_usual(value: &str) -> bool {
+    let port = value.strip_prefix("127.0.0.1:").or_else(|| value.strip_prefix("localhost:"));
+    port.is_some_and(is_port)
+}
+
+fn is_port(port: &str) -> bool {
+    !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A host or an origin, taken apart.
@@ -244,7 +254,6 @@ impl<'a> Place<'a> {
                 None => (rest, None),
             },
         };
-        let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         let is_name = !host.is_empty() && !host.bytes().any(|byte| matches!(byte, b'/' | b'@' | b'?' | b'#' | b'\\'));
         (is_name && port.is_none_or(is_port)).then_some(Self { scheme, host, port })
     }
