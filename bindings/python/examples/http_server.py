@@ -43,7 +43,7 @@ OUT: dict[tuple[Machine, int], Out] = {}
 
 def pump(machine: Machine) -> None:
     """Does what a machine says. The lock is held."""
-    while (action := machine.poll()) is not None:
+    for action in machine:
         match action:
             case Respond() | Chunk() | Finish():
                 if waiting := OUT.get((machine, action.exchange)):

@@ -119,7 +119,6 @@ fn used() -> Error {
     told::argument("it was used before")
 }
 
-/// A machine.
 #[pyclass(frozen, subclass, module = "mcp_sansio._native")]
 pub(crate) struct Machine {
     pub(crate) cell: Cell<Told>,
@@ -156,6 +155,14 @@ impl Machine {
             Spoken::Done(saying, answer) => said(py, saying, Some(object(py, Answer(answer))?))?,
             Spoken::Other(saying) => said(py, saying, None)?,
         }))
+    }
+
+    const fn __iter__(machine: Py<Self>) -> Py<Self> {
+        machine
+    }
+
+    fn __next__(&self, py: Python<'_>) -> Done<Option<Object>> {
+        self.poll(py)
     }
 
     fn poll_timeout(&self) -> Done<Option<(u64, &'static str)>> {

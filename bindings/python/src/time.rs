@@ -51,7 +51,6 @@ pub(crate) fn when(py: Python<'_>, given: Option<When>) -> Done<Now> {
     if let Some(When(now)) = given {
         return Ok(now);
     }
-    // Seconds are read faster than nanoseconds, which are more than one digit of a Python integer.
     let mono = (MONOTONIC.get(py)?.call0()?.extract::<f64>()? * 1e9) as u64;
     Ok(Now { mono: Mono::from_nanos(mono), unix: Unix::from_millis(wall(py, mono)?) })
 }

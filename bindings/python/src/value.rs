@@ -29,7 +29,6 @@ static ERROR_OF: Found = Found::new("mcp_sansio._errors", "told");
 /// The first names of members that came, interned as those in the code of Python are, which finds them the sooner. A
 /// peer can fill the places, and no more: names that come later are made anew.
 static NAMES: [PyOnceLock<(Box<str>, Py<PyString>)>; 256] = [const { PyOnceLock::new() }; 256];
-const LONGEST_NAME: usize = 32;
 
 /// JSON text as a native object.
 #[pyfunction]
@@ -58,7 +57,6 @@ pub(crate) fn native<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     tree::build(text, Natives(py))
 }
 
-/// How Python makes values.
 struct Natives<'py>(Python<'py>);
 
 impl<'py> Build for Natives<'py> {
@@ -86,7 +84,7 @@ impl<'py> Build for Natives<'py> {
     fn name(&mut self, name: &str) -> Self::Value {
         let sum = name.bytes().fold(0, |sum: usize, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
         let place = &NAMES[sum % NAMES.len()];
-        if place.get(self.0).is_none() && name.len() <= LONGEST_NAME {
+        if place.get(self.0).is_none() && name.len() <= 32 {
             let _ = place.set(self.0, (name.into(), PyString::intern(self.0, name).unbind()));
         }
         match place.get(self.0) {

@@ -234,6 +234,9 @@ class Machine:
     def __new__(cls, of: Any, place: _Json = None, *, seed: bytes | None = None, any_thread: bool = False) -> Self: ...
     def poll(self) -> Any:
         """The next thing to do; `None` when everything is done."""
+    def __iter__(self) -> Self:
+        """`for action in machine` polls until everything is done; later it goes on."""
+    def __next__(self) -> Any: ...
     def poll_timeout(self) -> tuple[int, _Timer] | None:
         """When to call `handle_timeout`, in monotonic nanoseconds, and why; `None` if nothing is waited for."""
     def delay(self, now: _Now = None) -> float | None:
