@@ -120,7 +120,7 @@ const server = createServer(async (from, to) => {
       if (request.way === 'body') request.finish(endpoint.seed());
     }
   } catch {
-    request.giveUp();
+    request.broken();
   }
   if (request.way === 'exchange') return serve(request.exchange(), 0, to);
   if (request.way === 'answered') return answer(to, /** @type {any} */ (request.response));

@@ -268,9 +268,14 @@ export class HttpRequest {
     guarded(() => this.native.finish(seed, mono(now), unix(now)));
   }
 
-  /** The body has broken off, or takes too long: the request is `answered`. */
+  /** The body takes longer than the transport waits: the request is `answered`. */
   giveUp(): void {
-    this.native.giveUp();
+    this.native.refuse(false);
+  }
+
+  /** The body has broken off, or its framing is wrong: the request is `answered`. */
+  broken(): void {
+    this.native.refuse(true);
   }
 
   /** The answer, once it is `answered`. */

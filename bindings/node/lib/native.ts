@@ -46,7 +46,7 @@ export interface NativeRequest {
   way(): number;
   push(bytes: Uint8Array): void;
   finish(seed: Uint8Array, mono: number, unix: number): void;
-  giveUp(): void;
+  refuse(isBroken: boolean): void;
   response(numbers: Float64Array): string | null;
   exchange(): NativeServer | null;
   accept(session: NativeServer, mono: number, unix: number): number;

@@ -111,10 +111,10 @@ impl HttpRequest {
         self.request.finish(now(mono, unix), seed).map_err(thrown)
     }
 
-    /// `Intake::give_up`.
+    /// `Intake::broken`, or else `Intake::give_up`.
     #[napi]
-    pub fn give_up(&mut self) {
-        self.request.give_up();
+    pub fn refuse(&mut self, is_broken: bool) {
+        self.request.refuse(is_broken);
     }
 
     /// The answer, packed.

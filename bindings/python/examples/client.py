@@ -29,7 +29,7 @@ class Connection:
     def until(self, wanted: Callable[[ClientAction], bool]) -> ClientAction:
         """Runs the machine until it says what is wanted."""
         while True:
-            while (action := self.client.poll()) is not None:
+            for action in self.client:
                 if isinstance(action, Write):
                     self.input.write(action.data)
                     self.input.flush()

@@ -43,7 +43,7 @@ OUT: dict[tuple[Machine, int], Out] = {}
 
 def pump(machine: Machine) -> None:
     """Does what a machine says. The lock is held."""
-    while (action := machine.poll()) is not None:
+    for action in machine:
         match action:
             case Respond() | Chunk() | Finish():
                 if waiting := OUT.get((machine, action.exchange)):
@@ -120,7 +120,7 @@ class Handler(BaseHTTPRequestHandler):
             if refused := judged.push(data):
                 self.close_connection = True
                 return refused
-        return judged.give_up() if left else judged.finish()
+        return judged.broken() if left else judged.finish()
 
     do_GET = do_POST = do_DELETE = do_PUT = do_PATCH = do_OPTIONS = do_HEAD = serve
 

@@ -37,7 +37,7 @@ class Front:
             self.pump()
 
     def pump(self) -> None:
-        while (action := self.server.poll()) is not None:
+        for action in self.server:
             match action:
                 case Write(data):
                     sys.stdout.buffer.write(data)

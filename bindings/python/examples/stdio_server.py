@@ -18,7 +18,7 @@ STDIN, STDOUT = 0, 1
 def main() -> None:
     server = Server(definition())
     while True:
-        while (action := server.poll()) is not None:
+        for action in server:
             match action:
                 case Write(data):
                     left = memoryview(data)

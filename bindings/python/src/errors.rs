@@ -45,7 +45,7 @@ impl From<Error> for Failed {
     #[cold]
     fn from(error: Error) -> Self {
         Python::attach(|py| {
-            let exception = MAKE.get(py).and_then(|make| make.call1((native(py, told(&error).as_bytes())?,)));
+            let exception = MAKE.get(py).and_then(|make| make.call1((native(py, &told(&error))?,)));
             Self(exception.map_or_else(|failed| failed, PyErr::from_value))
         })
     }

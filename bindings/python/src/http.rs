@@ -95,8 +95,8 @@ impl Incoming {
         Ok(self.0.with(|incoming, _| incoming.push(bytes))?)
     }
 
-    fn give_up(&self) -> Done<()> {
-        Ok(self.0.with(|incoming, _| Ok(incoming.give_up()))?)
+    fn refuse(&self, is_broken: bool) -> Done<()> {
+        Ok(self.0.with(|incoming, _| Ok(incoming.refuse(is_broken)))?)
     }
 
     fn finish(&self, py: Python<'_>, now: Option<When>, seed: Option<&[u8]>) -> Done<()> {

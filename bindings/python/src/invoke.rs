@@ -1,8 +1,5 @@
 //! Application code to run: what is asked, who asks, and the right to answer; and answers that are made beforehand.
 
-use std::sync::Arc;
-
-use mcp_sansio::json::Json;
 use mcp_sansio::server::Reply as CoreReply;
 use mcp_sansio_told::cell::Guard;
 use mcp_sansio_told::reply::{kind, reply, text};
@@ -10,7 +7,7 @@ use mcp_sansio_told::role::{Answering, Asked};
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyString};
 
 use crate::errors::{Done, Found, misuse};
 use crate::value::{Any, Native, json, native, utf8};
@@ -18,25 +15,25 @@ use crate::value::{Any, Native, json, native, utf8};
 static REST: Found = Found::new("mcp_sansio._actions", "rest");
 static QUESTIONS: Found = Found::new("mcp_sansio._settings", "questions");
 
-/// The right to answer a request, alone.
+/// The right to answer a request.
 #[pyclass(frozen, module = "mcp_sansio")]
-pub(crate) struct Slot(Arc<Guard>);
+pub(crate) struct Slot(Py<Invoke>);
 
 #[pymethods]
 impl Slot {
     #[getter]
     fn id(&self) -> u64 {
-        self.0.id().to_u64()
+        self.0.get().id()
     }
 }
 
 /// The slot that an argument stands for.
-pub(crate) fn guard<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a Arc<Guard>> {
-    match (given.cast::<Invoke>(), given.cast::<Slot>()) {
-        (Ok(invoke), _) => Ok(&invoke.get().guard),
-        (_, Ok(slot)) => Ok(&slot.get().0),
-        _ => Err(misuse("this is neither an Invoke nor a Slot")),
+pub(crate) fn guard<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a Guard> {
+    if let Ok(invoke) = given.cast::<Invoke>() {
+        return Ok(&invoke.get().guard);
     }
+    let slot = given.cast::<Slot>().map_err(|_| misuse("this is neither an Invoke nor a Slot"))?;
+    Ok(&slot.get().0.get().guard)
 }
 
 type Kept = PyOnceLock<Py<PyAny>>;
@@ -44,7 +41,7 @@ type Kept = PyOnceLock<Py<PyAny>>;
 /// Application code to run. Holds the right to answer.
 #[pyclass(frozen, module = "mcp_sansio")]
 pub(crate) struct Invoke {
-    guard: Arc<Guard>,
+    guard: Guard,
     asked: Asked,
     arguments: Kept,
     params: Kept,
@@ -56,26 +53,26 @@ pub(crate) struct Given(pub(crate) Py<PyAny>);
 
 impl Invoke {
     pub(crate) fn new(guard: Guard, asked: Asked) -> Self {
-        let (arguments, params, rest) = (Kept::new(), Kept::new(), Kept::new());
-        Self { guard: Arc::new(guard), asked, arguments, params, rest }
+        Self { guard, asked, arguments: Kept::new(), params: Kept::new(), rest: Kept::new() }
     }
 
     /// A rare member, by its name: they are told together, and shaped in Python.
     fn rest<'py>(&self, py: Python<'py>, name: &str) -> Done<Native<'py>> {
-        if self.rest.get(py).is_none() {
-            let told = self.asked.rest()?.map(|told| native(py, told.as_bytes())).transpose()?;
-            let rest = REST.get(py)?.call1((told, self.asked.name()))?;
-            // If another was faster, the two say the same.
-            let _ = self.rest.set(py, rest.unbind());
-        }
-        let rest = self.rest.get(py).ok_or_else(|| misuse("nothing is told"))?;
-        Ok(rest.bind(py).call1((name,))?)
+        let rest = kept(py, &self.rest, || {
+            let told = self.asked.rest()?.map(|told| native(py, &told)).transpose()?;
+            Ok(REST.get(py)?.call1((told, self.asked.name()))?)
+        })?;
+        Ok(rest.call1((name,))?)
     }
 }
 
-fn kept<'py>(py: Python<'py>, place: &Kept, json: impl FnOnce() -> Json) -> PyResult<Native<'py>> {
-    let value = place.get_or_try_init(py, || native(py, json().as_bytes()).map(Bound::unbind))?;
-    Ok(value.bind(py).clone())
+/// What is made when it is first asked for. Not `get_or_try_init`: that lets other threads run, which costs more.
+fn kept<'py>(py: Python<'py>, place: &Kept, make: impl FnOnce() -> Done<Native<'py>>) -> Done<Native<'py>> {
+    if place.get(py).is_none() {
+        // If another was faster, the two say the same.
+        let _ = place.set(py, make()?.unbind());
+    }
+    Ok(place.get(py).ok_or_else(|| misuse("nothing is told"))?.bind(py).clone())
 }
 
 /// The members of an invocation: those that are named here are rare.
@@ -84,14 +81,9 @@ macro_rules! members {
         #[pymethods]
         impl Invoke {
             #[classattr]
-            const fn kind() -> &'static str {
-                "invoke"
-            }
-
+            const kind: &'static str = "invoke";
             #[classattr]
-            fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-                PyTuple::new(py, ["call", "name", stringify!(arguments)])
-            }
+            const __match_args__: (&'static str, &'static str, &'static str) = ("call", "name", stringify!(arguments));
 
             fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
                 let name = PyString::new(py, self.name()).repr()?;
@@ -109,8 +101,8 @@ macro_rules! members {
             }
 
             #[getter]
-            fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Native<'py>> {
-                kept(py, &self.arguments, || self.asked.arguments())
+            fn arguments<'py>(&self, py: Python<'py>) -> Done<Native<'py>> {
+                kept(py, &self.arguments, || Ok(native(py, self.asked.arguments().get())?))
             }
 
             #[getter]
@@ -119,13 +111,13 @@ macro_rules! members {
             }
 
             #[getter]
-            fn params<'py>(&self, py: Python<'py>) -> PyResult<Native<'py>> {
-                kept(py, &self.params, || self.asked.params())
+            fn params<'py>(&self, py: Python<'py>) -> Done<Native<'py>> {
+                kept(py, &self.params, || Ok(native(py, self.asked.params().get())?))
             }
 
             #[getter]
-            fn slot(&self) -> Slot {
-                Slot(Arc::clone(&self.guard))
+            const fn slot(invoke: Py<Self>) -> Slot {
+                Slot(invoke)
             }
 
             #[getter]
@@ -145,7 +137,7 @@ macro_rules! members {
             /// The answer to an elicitation, checked against what was asked; `None` if there is none yet.
             fn elicited<'py>(&self, py: Python<'py>, key: &str, asked: Native<'py>) -> Done<Option<Native<'py>>> {
                 let answer = self.asked.elicited(key, &json(&asked)?)?;
-                Ok(answer.map(|answer| native(py, answer.as_bytes())).transpose()?)
+                Ok(answer.map(|answer| native(py, &answer)).transpose()?)
             }
 
             $(#[getter]

@@ -16,6 +16,7 @@
 //!
 //! Translation only: every decision is the core's. There is no thread, runtime or clock here.
 
+#![allow(non_upper_case_globals, reason = "what a class has in Python is named so there")]
 #![allow(clippy::unit_arg, reason = "a verb that answers nothing is a verb all the same")]
 
 mod errors;

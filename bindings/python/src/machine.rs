@@ -36,14 +36,9 @@ pub(crate) struct Write {
 #[pymethods]
 impl Write {
     #[classattr]
-    const fn kind() -> &'static str {
-        "write"
-    }
-
+    const kind: &'static str = "write";
     #[classattr]
-    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-        PyTuple::new(py, ["data"])
-    }
+    const __match_args__: (&'static str,) = ("data",);
 }
 
 /// The answer to a call.
@@ -58,7 +53,7 @@ impl Answer {
 
     /// Everything that it can tell beside its text.
     fn look<'py>(&self, py: Python<'py>) -> Done<Native<'py>> {
-        Ok(native(py, say::answer(&self.0)?.as_bytes())?)
+        Ok(native(py, &say::answer(&self.0)?)?)
     }
 }
 
@@ -113,7 +108,7 @@ pub(crate) fn said(py: Python<'_>, saying: Saying, more: Option<Object>) -> PyRe
     let Saying { kind, members, payload, bytes } = saying;
     let payload = more.or_else(|| payload.map(|json| PyBytes::new(py, json.as_bytes()).into_any().unbind()));
     let bytes = bytes.map(|bytes| PyBytes::new(py, &bytes));
-    MAKE.get(py)?.call1((kind, native(py, members.as_bytes())?, payload, bytes)).map(Bound::unbind)
+    MAKE.get(py)?.call1((kind, native(py, &members)?, payload, bytes)).map(Bound::unbind)
 }
 
 fn object<T: pyo3::PyClass>(py: Python<'_>, of: impl Into<PyClassInitializer<T>>) -> PyResult<Object> {
@@ -124,7 +119,6 @@ fn used() -> Error {
     told::argument("it was used before")
 }
 
-/// A machine.
 #[pyclass(frozen, subclass, module = "mcp_sansio._native")]
 pub(crate) struct Machine {
     pub(crate) cell: Cell<Told>,
@@ -161,6 +155,14 @@ impl Machine {
             Spoken::Done(saying, answer) => said(py, saying, Some(object(py, Answer(answer))?))?,
             Spoken::Other(saying) => said(py, saying, None)?,
         }))
+    }
+
+    const fn __iter__(machine: Py<Self>) -> Py<Self> {
+        machine
+    }
+
+    fn __next__(&self, py: Python<'_>) -> Done<Option<Object>> {
+        self.poll(py)
     }
 
     fn poll_timeout(&self) -> Done<Option<(u64, &'static str)>> {

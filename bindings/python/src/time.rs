@@ -1,6 +1,6 @@
 //! The time of a verb, and seeds: as they are given, or from Python's `time` and `os`. No clock is read here.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcp_sansio::machine::{Mono, Now, Unix};
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyFloat, PyTuple};
 
 use crate::errors::{Done, Found, misuse};
 
-static MONOTONIC: Found = Found::new("time", "monotonic_ns");
+static MONOTONIC: Found = Found::new("time", "monotonic");
 static WALL: Found = Found::new("time", "time_ns");
 static ENTROPY: Found = Found::new("os", "urandom");
 
@@ -51,28 +51,26 @@ pub(crate) fn when(py: Python<'_>, given: Option<When>) -> Done<Now> {
     if let Some(When(now)) = given {
         return Ok(now);
     }
-    let mono: u64 = MONOTONIC.get(py)?.call0()?.extract()?;
+    let mono = (MONOTONIC.get(py)?.call0()?.extract::<f64>()? * 1e9) as u64;
     Ok(Now { mono: Mono::from_nanos(mono), unix: Unix::from_millis(wall(py, mono)?) })
 }
 
-/// How far the clocks were apart, and when that was seen.
-static APART: Mutex<Option<(u64, u64)>> = Mutex::new(None);
+/// How far the clocks were apart.
+static APART: AtomicU64 = AtomicU64::new(0);
+/// When that was seen: never so far.
+static SEEN: AtomicU64 = AtomicU64::new(u64::MAX);
 /// For how long that is believed: nanoseconds. Nobody needs the wall time to the second.
 const BELIEVED: u64 = 1_000_000_000;
 
 /// The wall time at this moment of Python's monotonic clock, in milliseconds.
 fn wall(py: Python<'_>, mono: u64) -> PyResult<u64> {
-    // Never held while Python runs, which may let another thread in that waits for it.
-    let last = *APART.lock().unwrap_or_else(PoisonError::into_inner);
-    let apart = match last.filter(|(seen, _)| mono.checked_sub(*seen).is_some_and(|since| since < BELIEVED)) {
-        Some((_, apart)) => apart,
-        None => {
-            let apart = WALL.get(py)?.call0()?.extract::<u64>()?.wrapping_sub(mono);
-            *APART.lock().unwrap_or_else(PoisonError::into_inner) = Some((mono, apart));
-            apart
-        }
-    };
-    Ok(mono.wrapping_add(apart) / 1_000_000)
+    let is_believed = mono.checked_sub(SEEN.load(Ordering::Acquire)).is_some_and(|since| since < BELIEVED);
+    if !is_believed {
+        APART.store(WALL.get(py)?.call0()?.extract::<u64>()?.wrapping_sub(mono), Ordering::Relaxed);
+        // In this order: who sees that it was seen, sees what.
+        SEEN.store(mono, Ordering::Release);
+    }
+    Ok(mono.wrapping_add(APART.load(Ordering::Relaxed)) / 1_000_000)
 }
 
 /// A seed: bytes that were given, or else thirty-two of the operating system's.

@@ -8,6 +8,7 @@ use mcp_sansio::json::Json;
 use mcp_sansio_told::tree::{self, Build};
 use pyo3::exceptions::{PyBaseException, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::{Found, misuse};
@@ -25,10 +26,14 @@ static DIGITS_OF: Found = Found::new("mcp_sansio._numbers", "digits");
 static LOADS: Found = Found::new("json", "loads");
 static ERROR_OF: Found = Found::new("mcp_sansio._errors", "told");
 
+/// The first names of members that came, interned as those in the code of Python are, which finds them the sooner. A
+/// peer can fill the places, and no more: names that come later are made anew.
+static NAMES: [PyOnceLock<(Box<str>, Py<PyString>)>; 256] = [const { PyOnceLock::new() }; 256];
+
 /// JSON text as a native object.
 #[pyfunction]
 pub(crate) fn read<'py>(data: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>> {
-    native(data.py(), raw(data)?.as_bytes())
+    native(data.py(), raw(data)?.get())
 }
 
 /// Bytes that arrived, for the core to keep.
@@ -48,17 +53,14 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
 }
 
 /// The native object that a JSON text stands for, which is valid.
-pub(crate) fn native<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn native<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     tree::build(text, Natives(py))
 }
 
-/// How Python makes values.
 struct Natives<'py>(Python<'py>);
 
 impl<'py> Build for Natives<'py> {
     type Value = Bound<'py, PyAny>;
-    type Object = Bound<'py, PyDict>;
-    type List = Bound<'py, PyList>;
     type Error = PyErr;
 
     fn word(&mut self, word: Option<bool>) -> Self::Value {
@@ -79,26 +81,31 @@ impl<'py> Build for Natives<'py> {
     fn text(&mut self, text: &str) -> Self::Value {
         PyString::new(self.0, text).into_any()
     }
+    fn name(&mut self, name: &str) -> Self::Value {
+        let sum = name.bytes().fold(0, |sum: usize, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        let place = &NAMES[sum % NAMES.len()];
+        if place.get(self.0).is_none() && name.len() <= 32 {
+            let _ = place.set(self.0, (name.into(), PyString::intern(self.0, name).unbind()));
+        }
+        match place.get(self.0) {
+            Some((known, kept)) if **known == *name => kept.bind(self.0).clone().into_any(),
+            _ => self.text(name),
+        }
+    }
     fn odd_text(&mut self, token: &[u8]) -> PyResult<Self::Value> {
         LOADS.get(self.0)?.call1((PyBytes::new(self.0, token),))
     }
-    fn object(&mut self) -> Self::Object {
-        PyDict::new(self.0)
+    fn object(&mut self) -> Self::Value {
+        PyDict::new(self.0).into_any()
     }
-    fn member(&mut self, object: &Self::Object, name: Self::Value, value: Self::Value) -> PyResult<()> {
-        object.set_item(name, value)
+    fn member(&mut self, object: &mut Self::Value, name: Self::Value, value: Self::Value) -> PyResult<()> {
+        object.cast::<PyDict>()?.set_item(name, value)
     }
-    fn whole_object(&mut self, object: Self::Object) -> Self::Value {
-        object.into_any()
+    fn list(&mut self) -> Self::Value {
+        PyList::empty(self.0).into_any()
     }
-    fn list(&mut self) -> Self::List {
-        PyList::empty(self.0)
-    }
-    fn item(&mut self, list: &Self::List, value: Self::Value) -> PyResult<()> {
-        list.append(value)
-    }
-    fn whole_list(&mut self, list: Self::List) -> Self::Value {
-        list.into_any()
+    fn item(&mut self, list: &mut Self::Value, value: Self::Value) -> PyResult<()> {
+        list.cast::<PyList>()?.append(value)
     }
     fn too_deep(&mut self) -> PyErr {
         misuse("the value is nested too deep")

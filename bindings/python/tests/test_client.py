@@ -59,14 +59,14 @@ class Pair:
         moved = True
         while moved:
             moved = False
-            while (action := self.client.poll()) is not None:
+            for action in self.client:
                 moved = True
                 if isinstance(action, Write):
                     self.client.written(len(action.data))
                     self.server.handle(action.data, self.now)
                 else:
                     said.append(action)
-            while (reaction := self.server.poll()) is not None:
+            for reaction in self.server:
                 moved = True
                 if isinstance(reaction, Write):
                     self.server.written(len(reaction.data))

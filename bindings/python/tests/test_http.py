@@ -112,7 +112,7 @@ def test_heads_are_judged_before_bodies() -> None:
     assert isinstance(intake, Intake) and intake.remaining == 4 << 20
     assert intake.push(b"{") is None and intake.remaining == (4 << 20) - 1
     assert isinstance(intake.finish(), Respond)
-    for again in (intake.finish, intake.give_up, lambda: intake.push(b"x")):
+    for again in (intake.finish, intake.give_up, intake.broken, lambda: intake.push(b"x")):
         with pytest.raises(MisuseError, match="used before"):
             again()
 

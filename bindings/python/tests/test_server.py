@@ -6,6 +6,7 @@ import gc
 import json
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -82,6 +83,30 @@ def test_a_call_is_answered() -> None:
             pytest.fail(str(other))
     assert written(server)["result"]["content"] == [{"type": "text", "text": "hi"}]
     assert server.poll() is None and server.poll_timeout() is None and server.delay() is None
+
+
+def test_a_machine_is_iterated_until_everything_is_done_and_goes_on_later() -> None:
+    server = new()
+    assert iter(server) is server and list(server) == []
+    server.handle(frame("tools/call", {"name": "echo", "arguments": {"text": "hi"}}), now=0)
+    seen = []
+    for action in server:
+        seen.append(action.kind)
+        if isinstance(action, Invoke):
+            server.reply(action, "there")
+    assert seen == ["invoke", "write"] and list(server) == []
+    with pytest.raises(MisuseError, match="another thread"), ThreadPoolExecutor(1) as pool:
+        pool.submit(next, server).result()
+
+
+def test_names_of_members_are_the_same_however_many_there_are() -> None:
+    server = new()
+    for round in range(2):
+        arguments = {f"{'n' * (number % 40)}é{number}": number for number in range(1000)}
+        invoke = invoked(server, {"name": "whole", "arguments": arguments}, id=round)
+        assert invoke.arguments == arguments and invoke.arguments is invoke.arguments
+        server.reply(invoke, {"content": [], "structuredContent": invoke.arguments})
+        assert written(server)["result"]["structuredContent"] == arguments
 
 
 def test_what_is_asked_is_native_and_bytes() -> None:

@@ -169,6 +169,10 @@ class Site:
         if ask.intake is not None:
             self.lead(ask, ask.intake.give_up())
 
+    def broken(self, ask: Ask) -> None:
+        if ask.intake is not None:
+            self.lead(ask, ask.intake.broken())
+
     def route(self, ask: Ask, machine: Any, exchange: int) -> None:
         if machine not in self.machines:
             self.machines.append(machine)
@@ -339,6 +343,8 @@ class SiteStage(ServerStage):
                 self.body(name, self.octets(self.raw("body")))
             case {"give_up": name}:
                 self.machine.give_up(self.ask(name))
+            case {"broken": name}:
+                self.machine.broken(self.ask(name))
             case {"disconnect": name}:
                 self.machine.disconnect(self.ask(name))
             case {"stall": name}:

@@ -76,7 +76,7 @@ class Site:
         self.pump(machine)
 
     def pump(self, machine: Any) -> None:
-        while (action := machine.poll()) is not None:
+        for action in machine:
             match action:
                 case Respond(exchange, _, _, body):
                     self.outs[machine, exchange](action)
@@ -120,7 +120,7 @@ class Browser:
 
     def run(self) -> list[Any]:
         said = []
-        while (action := self.client.poll()) is not None:
+        for action in self.client:
             match action:
                 case Fetch(id, method, url, headers, body):
                     host = url.split("/")[2]

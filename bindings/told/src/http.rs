@@ -228,10 +228,10 @@ impl Incoming {
         Ok(())
     }
 
-    /// `Intake::give_up`.
-    pub fn give_up(&mut self) {
+    /// `Intake::broken`, or else `Intake::give_up`.
+    pub fn refuse(&mut self, is_broken: bool) {
         if let Ok(Way::Intake(intake)) = self.take_if(|way| matches!(way, Way::Intake(_))) {
-            self.way = Way::Answered(intake.give_up());
+            self.way = Way::Answered(if is_broken { intake.broken() } else { intake.give_up() });
         }
     }
 

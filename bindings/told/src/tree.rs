@@ -10,10 +10,6 @@ const DEPTH: usize = 200;
 pub trait Build {
     /// Any value.
     type Value;
-    /// An object that is being built.
-    type Object;
-    /// A list that is being built.
-    type List;
     /// What can go wrong.
     type Error;
 
@@ -33,29 +29,29 @@ pub trait Build {
     fn digits(&mut self, digits: &str) -> Result<Self::Value, Self::Error>;
     /// A string.
     fn text(&mut self, text: &str) -> Self::Value;
+    /// The name of a member: few names come often.
+    fn name(&mut self, name: &str) -> Self::Value {
+        self.text(name)
+    }
     /// A string that is no text, with its quotes.
     ///
     /// # Errors
     /// The language's.
     fn odd_text(&mut self, token: &[u8]) -> Result<Self::Value, Self::Error>;
     /// An empty object.
-    fn object(&mut self) -> Self::Object;
+    fn object(&mut self) -> Self::Value;
     /// Its next member. The last of two with one name wins.
     ///
     /// # Errors
     /// The language's.
-    fn member(&mut self, object: &Self::Object, name: Self::Value, value: Self::Value) -> Result<(), Self::Error>;
-    /// An object that is complete.
-    fn whole_object(&mut self, object: Self::Object) -> Self::Value;
+    fn member(&mut self, object: &mut Self::Value, name: Self::Value, value: Self::Value) -> Result<(), Self::Error>;
     /// An empty list.
-    fn list(&mut self) -> Self::List;
+    fn list(&mut self) -> Self::Value;
     /// Its next item.
     ///
     /// # Errors
     /// The language's.
-    fn item(&mut self, list: &Self::List, value: Self::Value) -> Result<(), Self::Error>;
-    /// A list that is complete.
-    fn whole_list(&mut self, list: Self::List) -> Self::Value;
+    fn item(&mut self, list: &mut Self::Value, value: Self::Value) -> Result<(), Self::Error>;
     /// The value is nested too deep.
     fn too_deep(&mut self) -> Self::Error;
 }
@@ -64,13 +60,13 @@ pub trait Build {
 ///
 /// # Errors
 /// What the language could not make; a value that is nested too deep.
-pub fn build<B: Build>(text: &[u8], build: B) -> Result<B::Value, B::Error> {
+pub fn build<B: Build>(text: &str, build: B) -> Result<B::Value, B::Error> {
     Reader { build, text, at: 0 }.value(0)
 }
 
 struct Reader<'t, B> {
     build: B,
-    text: &'t [u8],
+    text: &'t str,
     at: usize,
 }
 
@@ -78,10 +74,18 @@ impl<'t, B: Build> Reader<'t, B> {
     /// The next byte that is no white space.
     #[inline]
     fn peek(&mut self) -> u8 {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.text.get(self.at) {
-            self.at += 1;
+        loop {
+            match self.byte() {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                byte => return byte,
+            }
         }
-        self.text.get(self.at).copied().unwrap_or_default()
+    }
+
+    /// The byte here, 0 behind the end.
+    #[inline]
+    fn byte(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or_default()
     }
 
     fn value(&mut self, depth: usize) -> Result<B::Value, B::Error> {
@@ -90,35 +94,35 @@ impl<'t, B: Build> Reader<'t, B> {
         }
         match self.peek() {
             b'{' => {
-                let object = self.build.object();
+                let mut object = self.build.object();
                 self.at += 1;
                 while self.peek() != b'}' {
-                    let name = self.string()?;
+                    let name = self.string(B::name)?;
                     self.peek();
                     self.at += 1;
                     let value = self.value(depth + 1)?;
-                    self.build.member(&object, name, value)?;
+                    self.build.member(&mut object, name, value)?;
                     if !self.goes_on() {
                         break;
                     }
                 }
                 self.at += 1;
-                Ok(self.build.whole_object(object))
+                Ok(object)
             }
             b'[' => {
-                let list = self.build.list();
+                let mut list = self.build.list();
                 self.at += 1;
                 while self.peek() != b']' {
                     let value = self.value(depth + 1)?;
-                    self.build.item(&list, value)?;
+                    self.build.item(&mut list, value)?;
                     if !self.goes_on() {
                         break;
                     }
                 }
                 self.at += 1;
-                Ok(self.build.whole_list(list))
+                Ok(list)
             }
-            b'"' => self.string(),
+            b'"' => self.string(B::text),
             b't' => self.word(4, Some(true)),
             b'f' => self.word(5, Some(false)),
             b'n' => self.word(4, None),
@@ -146,21 +150,22 @@ impl<'t, B: Build> Reader<'t, B> {
     #[inline]
     fn token(&mut self, ends: impl Fn(u8) -> bool) -> &'t str {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let length = rest.iter().position(|byte| ends(*byte)).unwrap_or(rest.len());
+        let length = rest.bytes().position(ends).unwrap_or(rest.len());
         self.at += length;
-        std::str::from_utf8(rest.get(..length).unwrap_or_default()).unwrap_or_default()
+        rest.get(..length).unwrap_or_default()
     }
 
-    fn string(&mut self) -> Result<B::Value, B::Error> {
+    #[inline]
+    fn string(&mut self, make: impl Fn(&mut B, &str) -> B::Value) -> Result<B::Value, B::Error> {
         let start = self.at;
         self.at += 1;
         let plain = self.token(|byte| matches!(byte, b'"' | b'\\'));
-        if self.text.get(self.at) == Some(&b'"') {
+        if self.byte() == b'"' {
             self.at += 1;
-            return Ok(self.build.text(plain));
+            return Ok(make(&mut self.build, plain));
         }
-        while let Some(byte) = self.text.get(self.at) {
-            match byte {
+        while self.at < self.text.len() {
+            match self.byte() {
                 b'"' => break,
                 b'\\' => self.at += 2,
                 _ => self.at += 1,
@@ -168,9 +173,9 @@ impl<'t, B: Build> Reader<'t, B> {
         }
         self.at += 1;
         let token = self.text.get(start..self.at).unwrap_or_default();
-        match serde_json::from_slice::<String>(token) {
-            Ok(text) => Ok(self.build.text(&text)),
-            Err(_) => self.build.odd_text(token),
+        match serde_json::from_str::<String>(token) {
+            Ok(text) => Ok(make(&mut self.build, &text)),
+            Err(_) => self.build.odd_text(token.as_bytes()),
         }
     }
 
@@ -188,83 +193,99 @@ impl<'t, B: Build> Reader<'t, B> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-
     use super::*;
+
+    /// A value as text, or the texts in it.
+    enum Told {
+        Text(String),
+        Object(Vec<String>),
+        List(Vec<String>),
+    }
+
+    impl Told {
+        fn whole(self) -> String {
+            match self {
+                Self::Text(text) => text,
+                Self::Object(members) => format!("{{{}}}", members.join(", ")),
+                Self::List(items) => format!("[{}]", items.join(", ")),
+            }
+        }
+    }
 
     /// Values as text, with what was built of them.
     struct Texts;
 
     impl Build for Texts {
-        type Value = String;
-        type Object = RefCell<Vec<String>>;
-        type List = RefCell<Vec<String>>;
+        type Value = Told;
         type Error = String;
 
-        fn word(&mut self, word: Option<bool>) -> String {
-            format!("{word:?}")
+        fn word(&mut self, word: Option<bool>) -> Told {
+            Told::Text(format!("{word:?}"))
         }
-        fn integer(&mut self, number: i64) -> Result<String, String> {
-            Ok(number.to_string())
+        fn integer(&mut self, number: i64) -> Result<Told, String> {
+            Ok(Told::Text(number.to_string()))
         }
-        fn float(&mut self, number: f64) -> String {
-            format!("{number:?}")
+        fn float(&mut self, number: f64) -> Told {
+            Told::Text(format!("{number:?}"))
         }
-        fn digits(&mut self, digits: &str) -> Result<String, String> {
-            Ok(format!("digits {digits}"))
+        fn digits(&mut self, digits: &str) -> Result<Told, String> {
+            Ok(Told::Text(format!("digits {digits}")))
         }
-        fn text(&mut self, text: &str) -> String {
-            format!("{text:?}")
+        fn text(&mut self, text: &str) -> Told {
+            Told::Text(format!("{text:?}"))
         }
-        fn odd_text(&mut self, token: &[u8]) -> Result<String, String> {
-            Ok(format!("odd {}", String::from_utf8_lossy(token)))
+        fn name(&mut self, name: &str) -> Told {
+            Told::Text(format!("name {name:?}"))
         }
-        fn object(&mut self) -> Self::Object {
-            RefCell::default()
+        fn odd_text(&mut self, token: &[u8]) -> Result<Told, String> {
+            Ok(Told::Text(format!("odd {}", String::from_utf8_lossy(token))))
         }
-        fn member(&mut self, object: &Self::Object, name: String, value: String) -> Result<(), String> {
-            object.borrow_mut().push(format!("{name}: {value}"));
+        fn object(&mut self) -> Told {
+            Told::Object(Vec::new())
+        }
+        fn member(&mut self, object: &mut Told, name: Told, value: Told) -> Result<(), String> {
+            let Told::Object(members) = object else { return Err("no object".to_owned()) };
+            members.push(format!("{}: {}", name.whole(), value.whole()));
             Ok(())
         }
-        fn whole_object(&mut self, object: Self::Object) -> String {
-            format!("{{{}}}", object.into_inner().join(", "))
+        fn list(&mut self) -> Told {
+            Told::List(Vec::new())
         }
-        fn list(&mut self) -> Self::List {
-            RefCell::default()
-        }
-        fn item(&mut self, list: &Self::List, value: String) -> Result<(), String> {
-            list.borrow_mut().push(value);
+        fn item(&mut self, list: &mut Told, value: Told) -> Result<(), String> {
+            let Told::List(items) = list else { return Err("no list".to_owned()) };
+            items.push(value.whole());
             Ok(())
-        }
-        fn whole_list(&mut self, list: Self::List) -> String {
-            format!("[{}]", list.into_inner().join(", "))
         }
         fn too_deep(&mut self) -> String {
             "too deep".to_owned()
         }
     }
 
+    fn built(text: &str) -> Result<String, String> {
+        build(text, Texts).map(Told::whole)
+    }
+
     #[test]
     fn every_kind_of_value_is_built_with_and_without_white_space() {
-        for (text, built) in [
+        for (text, expected) in [
             ("[1,-2,3]", "[1, -2, 3]"),
             (" [ 1 , 2 ] ", "[1, 2]"),
-            (r#"{"a":1,"b":{}}"#, r#"{"a": 1, "b": {}}"#),
-            (r#"{ "a" : [ ] , "b" : null }"#, r#"{"a": [], "b": None}"#),
+            (r#"{"a":1,"b\n":{}}"#, r#"{name "a": 1, name "b\n": {}}"#),
+            (r#"{ "a" : [ ] , "b" : null }"#, r#"{name "a": [], name "b": None}"#),
             ("[true,false,null]", "[Some(true), Some(false), None]"),
             ("[1.5,1e300,-0.0]", "[1.5, 1e300, -0.0]"),
             ("[9223372036854775807,9223372036854775808]", "[9223372036854775807, digits 9223372036854775808]"),
             (r#"["plain","a\"b\\","\u0041"]"#, r#"["plain", "a\"b\\", "A"]"#),
             (r#"["\ud800",1]"#, r#"[odd "\ud800", 1]"#),
         ] {
-            assert_eq!(build(text.as_bytes(), Texts).as_deref(), Ok(built), "{text}");
+            assert_eq!(built(text).as_deref(), Ok(expected), "{text}");
         }
     }
 
     #[test]
     fn what_is_nested_too_deep_is_refused() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(build(nested(DEPTH + 1).as_bytes(), Texts).is_ok());
-        assert_eq!(build(nested(DEPTH + 2).as_bytes(), Texts), Err("too deep".to_owned()));
+        assert!(built(&nested(DEPTH + 1)).is_ok());
+        assert_eq!(built(&nested(DEPTH + 2)), Err("too deep".to_owned()));
     }
 }

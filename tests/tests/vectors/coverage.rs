@@ -171,7 +171,8 @@ const WANTED: &[(&[&str], &str, &str)] = &[
     (
         &["server http"],
         "step",
-        "ask|open|more|body|end|give_up|disconnect|stall|answer|stream|event|comment|finished|on|close_stream|quiet",
+        "ask|open|more|body|end|give_up|broken|disconnect|stall|answer|stream|event|comment|finished|on|\
+         close_stream|quiet",
     ),
     (&["server http"], "option", "stateless|json_answers|keep_alive_ms|replay|hosts|origins|sse_pair"),
     // ---- Clients.

@@ -8,6 +8,7 @@ export const HTTP_SERVER_VERBS = [
   'ask',
   'more',
   'give_up',
+  'broken',
   'disconnect',
   'stall',
   'answer',
@@ -59,6 +60,12 @@ export class Site {
   giveUp(ask, now) {
     if (ask.request?.way !== 'body') return;
     ask.request.giveUp();
+    this.lead(ask, now);
+  }
+
+  broken(ask, now) {
+    if (ask.request?.way !== 'body') return;
+    ask.request.broken();
     this.lead(ask, now);
   }
 
@@ -292,6 +299,8 @@ export class SiteStage extends ServerSteps {
         return this.body(value.value, bytesOf(more.get('body'), this.kept));
       case 'give_up':
         return this.machine.giveUp(this.ask(value.value), this.now);
+      case 'broken':
+        return this.machine.broken(this.ask(value.value), this.now);
       case 'disconnect':
         return this.machine.disconnect(this.ask(value.value), this.now);
       case 'stall':

@@ -2,7 +2,7 @@
 
     server = Server(DefinitionBuilder("greeter", "1.0.0").tool("greet").build())
     server.handle(data)                       # bytes that arrived, cut anywhere
-    while (action := server.poll()) is not None:
+    for action in server:
         match action:
             case Write(data):                 # bytes to send
                 out.write(data)

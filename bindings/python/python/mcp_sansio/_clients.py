@@ -139,6 +139,8 @@ class ClientMachine(Machine):
         def poll(self) -> _ClientAction | _HttpClientAction | None:
             """The next thing to do; `None` when everything is done."""
 
+        def __next__(self) -> _ClientAction | _HttpClientAction: ...
+
         def reply(self, slot: Invoke | Slot, reply: McpError | _Object, *, now: _Now = None) -> None:
             """Answers a request of the server with a result, or with an error for it."""
 
@@ -221,6 +223,8 @@ class Client(ClientMachine):
         def poll(self) -> _ClientAction | None:
             """The next thing to do; `None` when everything is done."""
 
+        def __next__(self) -> _ClientAction: ...
+
         def handle(self, data: bytes | bytearray, now: _Now = None) -> None:
             """Bytes arrived, cut anywhere. Raises the error that the machine has failed with, each time."""
 
@@ -248,6 +252,8 @@ class HttpClient(ClientMachine):
 
         def poll(self) -> _HttpClientAction | None:
             """The next thing to do; `None` when everything is done."""
+
+        def __next__(self) -> _HttpClientAction: ...
 
     def handle_head(self, fetch: int, status: int, headers: Sequence[_Header], *, now: _Now = None) -> None:
         """The head of an answer; not those from 100 to 199."""

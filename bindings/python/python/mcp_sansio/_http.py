@@ -100,9 +100,16 @@ class Intake:
         return incoming.response()
 
     def give_up(self) -> Respond:
-        """The body breaks off, or takes too long: the answer, where one can still be given."""
+        """The body takes longer than the transport waits: the answer, where one can still be given."""
+        return self._refused(is_broken=False)
+
+    def broken(self) -> Respond:
+        """The body has broken off, or its framing is wrong: the answer, where one can still be given."""
+        return self._refused(is_broken=True)
+
+    def _refused(self, *, is_broken: bool) -> Respond:
         incoming = self._unused()
-        incoming.give_up()
+        incoming.refuse(is_broken)
         self._incoming = None
         return _led(incoming, self._any_thread)
 

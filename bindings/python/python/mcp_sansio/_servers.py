@@ -51,7 +51,7 @@ def millis(seconds: float | None) -> float | None:
 class ServerMachine(Machine):
     """The verbs that `Server`, `Exchange` and `Session` have in common.
 
-    Drive it so: say what happened, then `poll` until it answers `None` and do what the actions say, then wait for
+    Drive it so: say what happened, then do what the actions say (`for action in machine`, which polls), then wait for
     input, `delay()` seconds at most, and call `handle_timeout` when they are over.
     """
 
@@ -61,6 +61,8 @@ class ServerMachine(Machine):
 
         def poll(self) -> _ServerAction | _HttpServerAction | None:
             """The next thing to do; `None` when everything is done."""
+
+        def __next__(self) -> _ServerAction | _HttpServerAction: ...
 
         def reply(self, slot: Invoke | Slot, reply: Reply | McpError | _Json, *, now: _Now = None) -> None:
             """Answers an invocation: with a `Reply`, an error for the client, or a result as the table of `Invoke` has
@@ -169,6 +171,8 @@ class Server(ServerMachine):
         def poll(self) -> _ServerAction | None:
             """The next thing to do; `None` when everything is done."""
 
+        def __next__(self) -> _ServerAction: ...
+
         def handle(self, data: bytes | bytearray, now: _Now = None) -> None:
             """Bytes arrived, cut anywhere. Raises the error that the machine has failed with, each time."""
 
@@ -215,6 +219,8 @@ class Exchange(ServerMachine):
         def poll(self) -> _HttpServerAction | None:
             """The next thing to do; `None` when everything is done."""
 
+        def __next__(self) -> _HttpServerAction: ...
+
     def written(self, count: int, *, now: _Now = None) -> None:
         """So many bytes of `Chunk` have left."""
         self._sent(0, count, now)
@@ -259,6 +265,8 @@ class Session(ServerMachine):
 
         def poll(self) -> _HttpServerAction | None:
             """The next thing to do; `None` when everything is done."""
+
+        def __next__(self) -> _HttpServerAction: ...
 
     @property
     def id(self) -> str:

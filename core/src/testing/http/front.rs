@@ -222,6 +222,14 @@ impl HttpFront {
         }
     }
 
+    /// The body breaks off.
+    pub fn broken(&mut self, now: Now, ask: AskId) {
+        self.now = now;
+        if let Some(intake) = self.asks.get_mut(&ask).and_then(|ask| ask.intake.take()) {
+            self.respond(ask, intake.broken());
+        }
+    }
+
     /// From here on the client of a request reads nothing: what [`HttpFront::poll`] gives is not reported as written.
     pub fn stall(&mut self, ask: AskId) {
         self.asks.entry(ask).and_modify(|ask| ask.stalled = true);

@@ -29,6 +29,7 @@ pub(in super::super) const VERBS: Verbs = &[
     ("more", &["body", "invalid"]),
     ("end", &[]),
     ("give_up", &[]),
+    ("broken", &[]),
     ("disconnect", &[]),
     ("stall", &[]),
     // The machine says.
@@ -215,11 +216,12 @@ impl Role for Site {
                 stage.body(&name, &body, step.more.contains_key("invalid"))
             }
             "end" => stage.whole(&read::<String>(&step.value)?),
-            "give_up" | "disconnect" | "stall" => {
+            "give_up" | "broken" | "disconnect" | "stall" => {
                 let id = stage.ask_id(&read::<String>(&step.value)?)?;
                 let (front, now) = (&mut stage.machine.front, stage.now);
                 match &*step.verb {
                     "give_up" => front.give_up(now, id),
+                    "broken" => front.broken(now, id),
                     "disconnect" => front.disconnect(now, id),
                     _ => front.stall(id),
                 }
