@@ -3,6 +3,8 @@
 pub mod bridge;
 pub mod fixtures;
 pub mod frames;
+#[cfg(unix)]
+pub mod fronts;
 pub mod guest;
 pub mod schema;
 pub mod site;

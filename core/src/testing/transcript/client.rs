@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::lines::{self, Lines};
-use super::play::{Problem, Role, Said, Stage, level, read};
+use super::play::{Deadline, Problem, Role, Said, Stage, level, read};
 use super::server::Message;
 use super::{Step, Verbs};
 use crate::client::{
@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorObject};
 use crate::http::client::FetchId;
 use crate::ids::{CallId, ReplySlot, RequestId, SlotId};
 use crate::json::Json;
-use crate::machine::{Input, Mono, Now, TimerKind};
+use crate::machine::{Input, Now};
 use crate::model::SubscriptionFilter;
 use crate::testing::pair::Side;
 
@@ -48,7 +48,7 @@ pub(super) const VERBS: Verbs = &[
 
 /// Calls, questions and requests of the server by the names that the file gives them.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub struct ClientMemory {
     calls: BTreeMap<String, CallId>,
     requests: BTreeMap<String, Request>,
     answers: BTreeMap<String, Answer>,
@@ -59,10 +59,14 @@ pub(super) struct Memory {
 }
 
 /// A client, whatever carries its messages.
-pub(super) trait Calls: Role<Memory = Memory> {
+pub trait Calls: Role<Memory = ClientMemory> {
+    /// What its application says.
     fn verbs(&mut self) -> &mut Client<dyn Transport>;
 
-    /// The event as one for the application, if it is.
+    /// The event as one for the application.
+    ///
+    /// # Errors
+    /// When it is none.
     fn said(event: Self::Event) -> Result<Action, Problem>;
 }
 
@@ -84,7 +88,7 @@ impl Lines for Client {
 
 impl Role for Client {
     type Event = Action;
-    type Memory = Memory;
+    type Memory = ClientMemory;
 
     const SIDE: Side = Side::Client;
 
@@ -96,8 +100,8 @@ impl Role for Client {
         Self::handle_timeout(self, now);
     }
 
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        Self::poll_timeout(self)
+    fn deadline(&self) -> Deadline {
+        Deadline::of(self.poll_timeout())
     }
 
     fn close(&mut self, now: Now) {
@@ -135,8 +139,11 @@ pub(super) fn handshake_result(initialize: &str, version: &str, capabilities: &J
 }
 
 impl<M: Calls> Stage<M> {
-    /// Takes a step of this module.
-    pub(super) fn call_step(&mut self, step: &Step) -> Result<(), Problem> {
+    /// Takes a step that every client has.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn call_step(&mut self, step: &Step) -> Result<(), Problem> {
         match &*step.verb {
             "closed" => self.call_closed(step),
             "connect" => self.done(|client, now| client.connect(now)),

@@ -7,10 +7,10 @@ use crate::client::{Action, Client, Transport};
 use crate::http::Headers;
 use crate::http::client::{Action as Act, FetchFailed, FetchId, HttpClient, Input};
 use crate::json::Json;
-use crate::machine::{Mono, Now, TimerKind};
+use crate::machine::Now;
 use crate::testing::pair::Side;
-use crate::testing::transcript::client::{Calls, Memory, handshake_result};
-use crate::testing::transcript::play::{Problem, Role, Said, Stage, read};
+use crate::testing::transcript::client::{Calls, ClientMemory, handshake_result};
+use crate::testing::transcript::play::{Deadline, Problem, Role, Said, Stage, read};
 use crate::testing::transcript::{Step, Verbs, bytes};
 
 pub(in super::super) const VERBS: Verbs = &[
@@ -52,7 +52,7 @@ impl Calls for HttpClient {
 
 impl Role for HttpClient {
     type Event = Act;
-    type Memory = Memory;
+    type Memory = ClientMemory;
 
     const SIDE: Side = Side::Client;
 
@@ -77,8 +77,8 @@ impl Role for HttpClient {
         Self::handle_timeout(self, now);
     }
 
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        Self::poll_timeout(self)
+    fn deadline(&self) -> Deadline {
+        Deadline::of(self.poll_timeout())
     }
 
     fn close(&mut self, now: Now) {
@@ -152,7 +152,7 @@ impl Stage<HttpClient> {
 
     /// The stream of a session that is open, if the machine asks for it: there is none.
     fn pass_stream(&mut self) -> Result<(), Problem> {
-        while let Some(said) = self.next()? {
+        while let Some(said) = self.next(|_| true)? {
             match said {
                 Said::Event(Act::Fetch(fetch)) => self.whole(fetch.id, 405, Headers::new(), b"")?,
                 Said::Event(Act::Abort(_)) => {}

@@ -15,12 +15,14 @@ use crate::http::Headers;
 use crate::http::server::{Action as Act, Options};
 use crate::ids::{CallId, ReplySlot, SlotId};
 use crate::json::Json;
-use crate::machine::{Mono, Now, TimerKind};
+use crate::machine::Now;
 use crate::server::{Action, Definition, Event, LogMessage, Progress, Reply, Sent};
 use crate::testing::http::{AskId, HttpFront, HttpMachine, HttpPiece, HttpRequest};
 use crate::testing::pair::Side;
-use crate::testing::transcript::play::{Problem, Role, Said, Stage, read};
-use crate::testing::transcript::server::{INITIALIZED, Memory, Message, Serves, check_sent, initialize};
+use crate::testing::transcript::play::{Deadline, Problem, Role, Said, Stage, read};
+use crate::testing::transcript::server::{
+    INITIALIZED, Message, ServerEvent, ServerMemory, Serves, check_sent, initialize,
+};
 use crate::testing::transcript::{Step, Verbs, bytes};
 
 pub(in super::super) const VERBS: Verbs = &[
@@ -139,8 +141,8 @@ impl Ask {
 }
 
 impl Role for Site {
-    type Event = (HttpMachine, Action);
-    type Memory = Memory<HttpMachine>;
+    type Event = (HttpMachine, ServerEvent);
+    type Memory = ServerMemory<HttpMachine>;
 
     const SIDE: Side = Side::Server;
 
@@ -167,15 +169,15 @@ impl Role for Site {
                 return Err(format!("the front does this itself: {action:?}"));
             }
         };
-        Ok(Some(Said::Event((place, action))))
+        Ok(Some(Said::Event((place, ServerEvent::of(action)?))))
     }
 
     fn handle_timeout(&mut self, now: Now) {
         self.front.handle_timeout(now);
     }
 
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        self.front.poll_timeout()
+    fn deadline(&self) -> Deadline {
+        Deadline::of(self.front.poll_timeout())
     }
 
     fn close(&mut self, now: Now) {
@@ -376,13 +378,13 @@ impl Serves for Site {
 
     const ALONE: Option<HttpMachine> = None;
 
-    fn reply(&mut self, now: Now, place: HttpMachine, slot: ReplySlot, reply: Reply) -> Result<(), Error> {
-        self.front.reply(now, place, slot, reply)
+    fn reply(&mut self, now: Now, place: HttpMachine, slot: SlotId, reply: Reply) -> Result<(), Error> {
+        self.front.reply(now, place, ReplySlot::from_id(slot), reply)
     }
 
-    fn abandon(&mut self, now: Now, place: HttpMachine, slot: ReplySlot) {
+    fn abandon(&mut self, now: Now, place: HttpMachine, slot: SlotId) {
         // A machine that is gone has nothing left to abandon.
-        let _ = self.front.reply(now, place, slot, Reply::Failed);
+        let _ = self.front.reply(now, place, ReplySlot::from_id(slot), Reply::Failed);
     }
 
     fn progress(&mut self, now: Now, place: HttpMachine, slot: SlotId, progress: &Progress) -> Result<Sent, Error> {

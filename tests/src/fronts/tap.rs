@@ -1,0 +1,328 @@
+//! Streams with a tap: what the player and the front have said to each other, and what of it is still on its way.
+//!
+//! ```text
+//!   player ── given ──▶ │ socket │ ── taken ──▶ front      due: given, and the front waits for it
+//!          ◀── heard ── │        │ ◀── said ───            unheard: said, and the player has not read it yet
+//! ```
+
+use std::any::Any;
+use std::io::{self, Read, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures_io::{AsyncRead, AsyncWrite};
+
+use super::lab::Lab;
+
+/// What is known of one stream.
+#[derive(Default)]
+pub struct Wire {
+    /// Bytes that the player has written.
+    given: u64,
+    /// The player writes no more.
+    ended: bool,
+    /// Bytes that the front has read.
+    taken: u64,
+    /// The front has read to the end.
+    end_taken: bool,
+    /// Bytes that the front has written.
+    said: u64,
+    /// Bytes that the player has read.
+    heard: u64,
+    /// The front writes no more.
+    shut: bool,
+    /// The front waits for bytes, or for room: the number of the poll that found it so.
+    reading: Option<u64>,
+    writing: Option<u64>,
+    polls: u64,
+    /// The player does not read.
+    stalled: bool,
+    /// What the front has let go. It stays open until everything is heard, as the network may not take back what was
+    /// said when a connection is closed with something unread.
+    left: Vec<Box<dyn Any + Send>>,
+}
+
+impl Wire {
+    /// Whether the front waits for something that is on its way.
+    pub(super) fn is_due(&self) -> bool {
+        let comes = self.given > self.taken || (self.ended && !self.end_taken);
+        (self.reading.is_some() && comes) || (self.writing.is_some() && !self.stalled)
+    }
+
+    /// Whether the player has something to read.
+    pub(super) const fn is_unheard(&self) -> bool {
+        self.said > self.heard && !self.stalled
+    }
+
+    fn waiting(&mut self, way: Way) -> &mut Option<u64> {
+        match way {
+            Way::In => &mut self.reading,
+            Way::Out => &mut self.writing,
+        }
+    }
+}
+
+impl std::fmt::Debug for Wire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { given, ended, taken, end_taken, said, heard, reading, writing, .. } = self;
+        write!(f, "in {taken}/{given} end {end_taken}/{ended} out {heard}/{said} waits {reading:?}/{writing:?}")
+    }
+}
+
+/// Which way bytes go, seen from the front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
+}
+
+/// The player's end of a stream.
+pub struct End<S> {
+    stream: S,
+    lab: Arc<Lab>,
+    wire: usize,
+}
+
+/// A stream, of which the player has one end. The other is for a [`Tap`].
+pub fn end<S: Read + Write>(lab: &Arc<Lab>, stream: S) -> (End<S>, Place) {
+    let wire = lab.change(|state| {
+        state.wires.push(Wire::default());
+        state.wires.len() - 1
+    });
+    (End { stream, lab: Arc::clone(lab), wire }, Place { lab: Arc::clone(lab), wire })
+}
+
+impl<S: Read + Write> End<S> {
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// When the other side is gone.
+    pub fn give(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.lab.state().wires[self.wire].given += bytes.len() as u64;
+        self.stream.write_all(bytes)
+    }
+
+    /// Writes no more, which `shut` tells the stream.
+    pub fn finish(&mut self, shut: impl FnOnce(&S)) {
+        self.lab.state().wires[self.wire].ended = true;
+        shut(&self.stream);
+    }
+
+    /// Reads nothing from here on.
+    pub fn stall(&mut self) {
+        self.lab.state().wires[self.wire].stalled = true;
+    }
+
+    /// Reads what the front has written.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn hear(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
+        let count = {
+            let mut state = self.lab.state();
+            let wire = &mut state.wires[self.wire];
+            if !wire.is_unheard() {
+                return Ok(false);
+            }
+            let count = wire.said - wire.heard;
+            wire.heard = wire.said;
+            count
+        };
+        let most = usize::try_from(count).unwrap_or(usize::MAX);
+        let before = into.len();
+        into.resize(before + most, 0);
+        self.stream.read_exact(&mut into[before..])?;
+        Ok(true)
+    }
+
+    /// Whether the front has said its last on this stream. What it has let go is closed then.
+    #[must_use]
+    pub fn is_shut(&self) -> bool {
+        let (shut, left) = {
+            let mut state = self.lab.state();
+            let wire = &mut state.wires[self.wire];
+            let over = wire.said == wire.heard;
+            (over && wire.shut, if over { std::mem::take(&mut wire.left) } else { Vec::new() })
+        };
+        drop(left);
+        shut
+    }
+}
+
+impl<S> Drop for End<S> {
+    fn drop(&mut self) {
+        // Whoever still reads finds the end, and whoever writes an error.
+        let left = self.lab.change(|state| {
+            let wire = &mut state.wires[self.wire];
+            wire.ended = true;
+            wire.stalled = true;
+            std::mem::take(&mut wire.left)
+        });
+        drop(left);
+    }
+}
+
+/// Where a [`Tap`] belongs.
+#[derive(Clone, Debug)]
+pub struct Place {
+    lab: Arc<Lab>,
+    wire: usize,
+}
+
+impl Place {
+    fn change<T>(&self, change: impl FnOnce(&mut Wire) -> T) -> T {
+        self.lab.change(|state| change(&mut state.wires[self.wire]))
+    }
+
+    /// Polls a stream with a waker that tells when it has woken: from then on the front waits no more.
+    fn poll<T>(&self, way: Way, cx: &Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+        let number = self.change(|wire| {
+            wire.polls += 1;
+            *wire.waiting(way) = Some(wire.polls);
+            wire.polls
+        });
+        let waker = Waker::from(Arc::new(Ring { place: self.clone(), way, number, task: cx.waker().clone() }));
+        let polled = poll(&mut Context::from_waker(&waker));
+        if polled.is_ready() {
+            self.change(|wire| *wire.waiting(way) = None);
+        }
+        polled
+    }
+
+    fn poll_read(
+        &self,
+        cx: &Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let polled = self.poll(Way::In, cx, poll);
+        match &polled {
+            Poll::Ready(Ok(count)) if *count > 0 => self.change(|wire| wire.taken += *count as u64),
+            Poll::Ready(_) => self.change(|wire| wire.end_taken = true),
+            Poll::Pending => {}
+        }
+        polled
+    }
+
+    fn poll_write(
+        &self,
+        cx: &Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let polled = self.poll(Way::Out, cx, poll);
+        if let Poll::Ready(Ok(count)) = &polled {
+            self.change(|wire| wire.said += *count as u64);
+        }
+        polled
+    }
+
+    fn poll_close(
+        &self,
+        cx: &Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<io::Result<()>>,
+    ) -> Poll<io::Result<()>> {
+        let polled = self.poll(Way::Out, cx, poll);
+        if polled.is_ready() {
+            self.change(|wire| wire.shut = true);
+        }
+        polled
+    }
+
+    /// The front has let its end go, or one half of it.
+    fn leave(&self, stream: impl Any + Send, half: Half) {
+        self.change(|wire| {
+            if half != Half::Writer {
+                wire.reading = None;
+            }
+            if half != Half::Reader {
+                wire.writing = None;
+                wire.shut = true;
+            }
+            wire.left.push(Box::new(stream));
+        });
+    }
+}
+
+struct Ring {
+    place: Place,
+    way: Way,
+    number: u64,
+    task: Waker,
+}
+
+impl Wake for Ring {
+    fn wake(self: Arc<Self>) {
+        // The task counts as busy before the stream counts as not waited for.
+        self.task.wake_by_ref();
+        self.place.change(|wire| {
+            let waiting = wire.waiting(self.way);
+            *waiting = waiting.filter(|number| *number != self.number);
+        });
+    }
+}
+
+/// Which half of a stream a [`Tap`] is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// The front reads from it.
+    Reader,
+    /// The front writes to it.
+    Writer,
+    /// Both.
+    Whole,
+}
+
+/// The front's end of a stream, or one half of it: a stream of `futures-io` or of hyper, as what is inside.
+pub struct Tap<S: Send + 'static> {
+    /// `None` when it is let go.
+    stream: Option<S>,
+    place: Place,
+    half: Half,
+}
+
+impl<S: Send + 'static> Tap<S> {
+    /// A tap on a stream.
+    pub fn new(stream: S, place: &Place, half: Half) -> Self {
+        Self { stream: Some(stream), place: place.clone(), half }
+    }
+}
+
+impl<S: Send + 'static> Drop for Tap<S> {
+    fn drop(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            self.place.leave(stream, self.half);
+        }
+    }
+}
+
+/// The stream inside, pinned, with its place; whoever has let it go cannot ask for it.
+macro_rules! inside {
+    ($tap:ident) => {{
+        let Tap { stream, place, .. } = &mut *$tap;
+        let Some(stream) = stream else { return Poll::Ready(Err(io::ErrorKind::NotConnected.into())) };
+        (Pin::new(stream), &*place)
+    }};
+}
+
+impl<S: AsyncRead + Unpin + Send + 'static> AsyncRead for Tap<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
+        let (stream, place) = inside!(self);
+        place.poll_read(cx, |cx| stream.poll_read(cx, bytes))
+    }
+}
+
+impl<S: AsyncWrite + Unpin + Send + 'static> AsyncWrite for Tap<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let (stream, place) = inside!(self);
+        place.poll_write(cx, |cx| stream.poll_write(cx, bytes))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        inside!(self).0.poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let (stream, place) = inside!(self);
+        place.poll_close(cx, |cx| stream.poll_close(cx))
+    }
+}

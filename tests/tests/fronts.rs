@@ -1,0 +1,32 @@
+//! Every conversation of `tests/vectors`, played over both fronts: whole, byte by byte and with the beginning of what
+//! follows.
+#![cfg(unix)]
+
+use mcp_sansio::testing::Feed;
+use mcp_sansio_tests::fronts::{AsyncStd, Front, Tokio, play};
+use mcp_sansio_tests::vectors::all;
+
+fn holds<F: Front>() {
+    let mut problems = Vec::new();
+    let mut played = 0;
+    for transcript in all() {
+        for feed in Feed::ALL {
+            match play::<F>(&transcript, feed) {
+                Some(Ok(_)) => played += 1,
+                Some(Err(problem)) => problems.push(format!("{feed:?}: {problem}")),
+                None => {}
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), problems.len() + played, problems.join("\n"));
+}
+
+#[test]
+fn every_vector_holds_on_tokio() {
+    holds::<Tokio>();
+}
+
+#[test]
+fn every_vector_holds_on_async_std() {
+    holds::<AsyncStd>();
+}
