@@ -392,13 +392,17 @@ pub(crate) struct ClientFixture {
 }
 
 impl ClientFixture {
-    fn config(self, pinned: Option<&str>) -> Config {
-        let connect = match pinned.or(self.connect.as_deref()) {
+    pub(crate) fn connect(&self, pinned: Option<&str>) -> Connect {
+        match pinned.or(self.connect.as_deref()) {
             None | Some("auto") => Connect::Auto,
             Some("legacy") => Connect::Legacy,
             Some("modern") => Connect::Modern,
             Some(name) => Connect::Pinned(Version::parse(name).expect("a fixture names a revision")),
-        };
+        }
+    }
+
+    fn config(self, pinned: Option<&str>) -> Config {
+        let connect = self.connect(pinned);
         let mut limits = Limits::default();
         self.limits.apply(&mut limits);
         let mut config = Config::new(Implementation::new(self.name, self.version))

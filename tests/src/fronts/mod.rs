@@ -13,9 +13,11 @@
 //! [`Role`]: mcp_sansio::testing::player::Role
 
 mod app;
+mod client;
 pub mod lab;
 mod server;
 pub mod tap;
+mod user;
 
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, LazyLock};
@@ -92,8 +94,10 @@ impl Front for AsyncStd {
 pub fn play<F: Front>(transcript: &Transcript, feed: Feed) -> Option<Result<Vec<Frame>, Mismatch>> {
     let name = &transcript.fixture;
     let fixture = FIXTURES.get(name).unwrap_or_else(|| panic!("{}: no fixture {name}", transcript.name));
+    let pinned = transcript.session.as_ref().map(|session| session.version.as_str());
     match (transcript.transport, transcript.role) {
         (Carrier::Stdio, Side::Server) => Some(transcript.play(server::OnStream::new::<F>(fixture), feed)),
+        (Carrier::Stdio, Side::Client) => Some(transcript.play(client::OnStream::new::<F>(fixture, pinned), feed)),
         _ => None,
     }
 }

@@ -208,10 +208,21 @@ impl<M: Role> Stage<M> {
     /// # Errors
     /// When it does not.
     pub fn event(&mut self) -> Result<M::Event, Problem> {
-        match self.next(|said| matches!(said, Said::Event(_)))? {
+        self.event_of(|_| true)
+    }
+
+    /// The same; where there is no order, the next event that fits.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn event_of(&mut self, fits: impl Fn(&M::Event) -> bool) -> Result<M::Event, Problem> {
+        match self.next(|said| matches!(said, Said::Event(event) if fits(event)))? {
             Some(Said::Event(event)) => Ok(event),
             Some(other) => Err(format!("instead of an event: {}", shown(&other))),
-            None => Err("nothing happened".to_owned()),
+            None => Err(match self.said.front() {
+                Some(other) => format!("nothing of the kind happened, but {}", shown(other)),
+                None => "nothing happened".to_owned(),
+            }),
         }
     }
 
@@ -220,6 +231,11 @@ impl<M: Role> Stage<M> {
         self.drain()?;
         let place = if M::ORDERED { Some(0) } else { self.said.iter().position(of) };
         Ok(place.and_then(|place| self.said.remove(place)))
+    }
+
+    /// Whether something was said that no step has asked for.
+    pub(super) fn says_more(&self) -> bool {
+        !self.said.is_empty()
     }
 
     fn diagnostic(&mut self, expected: &Json) -> Result<(), Problem> {
