@@ -213,9 +213,9 @@ impl Link {
         }
     }
 
-    /// How often a listen stream was opened after the first time.
-    pub(super) fn reopened(&self, call: CallId) -> u64 {
-        lock(&self.state).calls.get(&call).map_or(0, |entry| entry.opened.saturating_sub(1))
+    /// How often a listen stream was opened.
+    pub(super) fn opened(&self, call: CallId) -> u64 {
+        lock(&self.state).calls.get(&call).map_or(0, |entry| entry.opened)
     }
 
     /// Gives a notification to everyone who listens.

@@ -80,11 +80,11 @@ impl Listening {
         self.items.lost()
     }
 
-    /// How often the stream, while it lasts, broke and was opened anew over HTTP: each time, notifications may have been
-    /// missed.
+    /// How often the server has opened the stream, until its end is told: never, if it has ended it before; more than
+    /// once, if it broke over HTTP and was opened anew, and then notifications may have been missed.
     #[must_use]
-    pub fn reopened(&self) -> u64 {
-        self.handle.link.reopened(self.call)
+    pub fn opened(&self) -> u64 {
+        self.handle.link.opened(self.call)
     }
 
     /// Waits for the end, and tells how the stream ended.
