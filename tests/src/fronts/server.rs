@@ -42,6 +42,7 @@ impl OnStream {
         let desk = Arc::new(Desk::default());
         let server = fixture.server(&desk);
         let (ours, theirs) = UnixStream::pair().expect("there are sockets");
+        ours.set_write_timeout(Some(tap::LOOK)).expect("a socket has a time");
         let (client, place) = tap::end(&lab, ours);
         let (reader, writer) = F::halves(theirs);
         let (reader, writer) = (Tap::new(reader, &place, Half::Reader), Tap::new(writer, &place, Half::Writer));
@@ -75,7 +76,7 @@ impl Lines for OnStream {
         match input {
             Input::Bytes(bytes) => {
                 // A front that has closed the stream does not hear any more.
-                let _ = self.client.give(&bytes);
+                let _ = self.client.give(&bytes, &mut self.read);
             }
             Input::Eof => self.client.finish(|socket| drop(socket.shutdown(Shutdown::Write))),
             _ => {}

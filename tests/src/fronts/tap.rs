@@ -10,6 +10,7 @@ use std::io::{self, Read, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 
@@ -32,6 +33,8 @@ pub struct Wire {
     heard: u64,
     /// The front writes no more.
     shut: bool,
+    /// The front reads no more.
+    deaf: bool,
     /// The front waits for bytes, or for room: the number of the poll that found it so.
     reading: Option<u64>,
     writing: Option<u64>,
@@ -84,8 +87,12 @@ pub struct End<S> {
     wire: usize,
 }
 
-/// A stream, of which the player has one end. The other is for a [`Tap`].
-pub fn end<S: Read + Write>(lab: &Arc<Lab>, stream: S) -> (End<S>, Place) {
+/// How long the player writes to a front that takes nothing before it looks whether it is still there.
+pub(super) const LOOK: Duration = Duration::from_millis(10);
+
+/// A stream, of which the player has one end. The other is for a [`Tap`]. Writing must fail after [`LOOK`], reading
+/// must not.
+pub(super) fn end<S: Read + Write>(lab: &Arc<Lab>, stream: S) -> (End<S>, Place) {
     let wire = lab.change(|state| {
         state.wires.push(Wire::default());
         state.wires.len() - 1
@@ -94,13 +101,23 @@ pub fn end<S: Read + Write>(lab: &Arc<Lab>, stream: S) -> (End<S>, Place) {
 }
 
 impl<S: Read + Write> End<S> {
-    /// Writes bytes.
+    /// Writes bytes, for as long as the front has the stream. What it says meanwhile is heard: it may wait for that.
     ///
     /// # Errors
-    /// When the other side is gone.
-    pub fn give(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// When the other side is gone, or takes nothing.
+    pub fn give(&mut self, mut bytes: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
         self.lab.state().wires[self.wire].given += bytes.len() as u64;
-        self.stream.write_all(bytes)
+        while !bytes.is_empty() {
+            match self.stream.write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !self.lab.state().wires[self.wire].deaf => {
+                    self.hear(into)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Writes no more, which `shut` tells the stream.
@@ -233,6 +250,7 @@ impl Place {
         self.change(|wire| {
             if half != Half::Writer {
                 wire.reading = None;
+                wire.deaf = true;
             }
             if half != Half::Reader {
                 wire.writing = None;
