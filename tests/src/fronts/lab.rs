@@ -27,7 +27,7 @@ use mcp_sansio_io::{BoxFuture, Runtime};
 use super::tap::Wire;
 
 /// How long a front may take to come to rest before it has failed.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The clock, the tasks and the streams of one play.
 pub struct Lab {

@@ -93,7 +93,7 @@ pub fn play<F: Front>(transcript: &Transcript, feed: Feed) -> Option<Result<Vec<
     let name = &transcript.fixture;
     let fixture = FIXTURES.get(name).unwrap_or_else(|| panic!("{}: no fixture {name}", transcript.name));
     match (transcript.transport, transcript.role) {
-        (Carrier::Stdio, Side::Server) => Some(transcript.play(server::OnStream::new::<F>(fixture), feed)),
+        (Carrier::Stdio, Side::Server) => Some(transcript.play(server::OnStream::new::<F>(fixture, feed), feed)),
         _ => None,
     }
 }
