@@ -156,19 +156,19 @@ impl Welcome {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ReachedBy {
+pub(crate) struct ReachedBy {
     url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     authorization: Option<String>,
     #[serde(default)]
-    ask_authorization: bool,
+    pub(crate) ask_authorization: bool,
     get_stream: Option<bool>,
     deprecated_sse: Option<bool>,
 }
 
 impl ReachedBy {
-    fn endpoint(self) -> Endpoint {
+    pub(crate) fn endpoint(self) -> Endpoint {
         let wrong = |error: EndpointError| panic!("the options make no endpoint: {error}");
         let url = self.url.unwrap_or_else(|| "http://localhost/mcp".to_owned());
         let mut endpoint = Endpoint::new(&url)

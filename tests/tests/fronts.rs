@@ -9,7 +9,9 @@ use mcp_sansio_tests::vectors::all;
 fn holds<F: Front>() {
     let mut problems = Vec::new();
     let mut played = 0;
-    for transcript in all() {
+    let only = std::env::var("VECTOR").unwrap_or_default();
+    for transcript in all().into_iter().filter(|transcript| transcript.name.contains(&only)) {
+        let begun = std::time::Instant::now();
         for feed in Feed::ALL {
             match play::<F>(&transcript, feed) {
                 Some(Ok(_)) => played += 1,
@@ -17,6 +19,7 @@ fn holds<F: Front>() {
                 None => {}
             }
         }
+        eprintln!("{} {:?}", transcript.name, begun.elapsed());
     }
     assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), problems.len() + played, problems.join("\n"));
 }

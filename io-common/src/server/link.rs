@@ -333,17 +333,28 @@ impl Future for Request {
     }
 }
 
-impl Drop for Request {
-    fn drop(&mut self) {
-        if self.done {
+impl Request {
+    /// Withdraws the request, and tells the client why. Dropping it withdraws it without a reason.
+    pub fn cancel(mut self, reason: &str) {
+        self.withdraw(Some(reason));
+    }
+
+    fn withdraw(&mut self, reason: Option<&str>) {
+        if std::mem::replace(&mut self.done, true) {
             return;
         }
         let waiting = matches!(lock(&self.link.state).requests.remove(&self.call), Some(Waiter::Waiting(_)));
         if waiting {
             let call = self.call;
             // The request may have ended this very moment.
-            let _ = self.link.with(|machine, now| machine.cancel_request(now, call, None));
+            let _ = self.link.with(|machine, now| machine.cancel_request(now, call, reason));
         }
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        self.withdraw(None);
     }
 }
 

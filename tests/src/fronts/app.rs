@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as Polling, Poll, Waker};
 
-use futures_util::future::{AbortHandle, Either, abortable, select};
+use futures_util::future::{Either, select};
 use mcp_sansio::diagnostic::Diagnostic;
 use mcp_sansio::error::{Error, Misuse};
 use mcp_sansio::ids::{CallId, SlotId};
@@ -101,7 +101,8 @@ pub(super) struct Papers {
     closed: Option<(Origin, ServerEvent)>,
     pub(super) remarks: VecDeque<Diagnostic>,
     pub(super) invocations: Vec<Open>,
-    requests: Vec<AbortHandle>,
+    /// Withdraws requests, for a reason or without.
+    requests: Vec<Option<oneshot::Sender<Option<String>>>>,
 }
 
 /// Where something comes from.
@@ -194,27 +195,29 @@ impl Desk {
 
     /// Waits for the answer to a request, on a task of the runtime.
     pub(super) fn wait(self: &Arc<Self>, runtime: &dyn Runtime, origin: Origin, request: Request) -> CallId {
-        let (request, abort) = abortable(request);
+        let (withdraw, withdrawn) = oneshot::channel();
         let call = {
             let mut papers = self.papers();
-            papers.requests.push(abort);
+            papers.requests.push(Some(withdraw));
             CallId::from_u64(papers.requests.len() as u64 - 1)
         };
         let desk = Arc::clone(self);
         runtime.spawn(Box::pin(async move {
-            if let Ok(outcome) = request.await {
-                desk.came(origin, ServerEvent::Answered { call, outcome });
+            match select(request, withdrawn).await {
+                Either::Left((outcome, _)) => desk.came(origin, ServerEvent::Answered { call, outcome }),
+                Either::Right((Ok(Some(reason)), request)) => request.cancel(&reason),
+                // It is withdrawn with what waits for it.
+                Either::Right(_) => {}
             }
         }));
         call
     }
 
     /// Wants the answer to a request no more.
-    pub(super) fn withdraw(&self, call: CallId) -> Result<(), Error> {
+    pub(super) fn withdraw(&self, call: CallId, reason: Option<&str>) -> Result<(), Error> {
         let place = usize::try_from(call.to_u64()).unwrap_or(usize::MAX);
-        let papers = self.papers();
-        papers.requests.get(place).ok_or(Misuse::CallNotOpen)?.abort();
-        Ok(())
+        let withdraw = self.papers().requests.get_mut(place).and_then(Option::take).ok_or(Misuse::CallNotOpen)?;
+        withdraw.send(reason.map(str::to_owned)).map_err(|_| Misuse::CallNotOpen.into())
     }
 }
 

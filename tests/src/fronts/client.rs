@@ -7,10 +7,10 @@ use std::sync::Arc;
 use mcp_sansio::error::Error;
 use mcp_sansio::json::Json;
 use mcp_sansio::machine::{Input, Now};
-use mcp_sansio::testing::Side;
 use mcp_sansio::testing::player::{
     Calls, ClientEvent, ClientMemory, Deadline, Lines, Problem, Role, Said, Stage, Step,
 };
+use mcp_sansio::testing::{Feed, Side};
 use mcp_sansio_io::client::nothing;
 
 use super::Front;
@@ -24,30 +24,37 @@ pub(super) struct OnStream {
     lab: Arc<Lab>,
     user: User,
     server: End<UnixStream>,
+    /// What is to be written before the player looks again.
+    unwritten: Vec<u8>,
     /// What was read and is no whole line yet.
     read: Vec<u8>,
-    /// The stream has failed: nothing more is read.
-    failed: Option<Problem>,
 }
 
 impl OnStream {
     /// A client of a fixture, on the runtime of a front.
-    pub(super) fn new<F: Front>(fixture: &str, pinned: Option<&str>) -> Self {
+    pub(super) fn new<F: Front>(fixture: &str, pinned: Option<&str>, feed: Feed) -> Self {
         let fixture: ClientFixture = serde_json::from_str(fixture).expect("the fixture is a client's");
         let lab = Lab::new(F::runtime());
         let notes = Arc::new(Notes::default());
         let (ours, theirs) = UnixStream::pair().expect("there are sockets");
-        let (server, place) = tap::end(&lab, ours);
+        ours.set_write_timeout(Some(tap::LOOK)).expect("a socket has a time");
+        let (server, place) = tap::end(&lab, ours, feed);
         let (reader, writer) = F::halves(theirs);
         let (reader, writer) = (Tap::new(reader, &place, Half::Reader), Tap::new(writer, &place, Half::Writer));
         let client = fixture.user(pinned, &notes);
         let (connecting, driver) =
             client.over(lab.runtime(), reader, writer, nothing()).expect("the fixture makes a client");
         let user = User::new(&lab, notes, connecting, driver);
-        Self { lab, user, server, read: Vec::new(), failed: None }
+        Self { lab, user, server, unwritten: Vec::new(), read: Vec::new() }
+    }
+
+    fn write(&mut self) {
+        // A front that has closed the stream does not hear any more.
+        let _ = self.server.give(&std::mem::take(&mut self.unwritten), &mut self.read);
     }
 
     fn rest(&mut self) -> Result<(), Problem> {
+        self.write();
         let Self { lab, server, read, .. } = self;
         lab.rest(|| server.hear(read).map_err(|error| format!("the stream fails: {error}")))
     }
@@ -62,16 +69,12 @@ impl OnStream {
 impl Lines for OnStream {
     fn handle(&mut self, _now: Now, input: Input) -> Result<(), Error> {
         match input {
-            Input::Bytes(bytes) => {
-                // A front that has closed the stream does not hear any more.
-                let _ = self.server.give(&bytes);
+            Input::Bytes(bytes) => self.unwritten.extend_from_slice(&bytes),
+            Input::Eof => {
+                self.write();
+                self.server.finish(|socket| drop(socket.shutdown(Shutdown::Write)));
             }
-            Input::Eof => self.server.finish(|socket| drop(socket.shutdown(Shutdown::Write))),
             _ => {}
-        }
-        // What is read in one piece is what was written in one piece.
-        if let Err(problem) = self.rest() {
-            self.failed.get_or_insert(problem);
         }
         Ok(())
     }
@@ -87,9 +90,6 @@ impl Role for OnStream {
 
     fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<ClientEvent>>, Problem> {
         stage.machine.rest()?;
-        if let Some(problem) = stage.machine.failed.take() {
-            return Err(problem);
-        }
         if let Some(line) = stage.machine.line() {
             stage.written(&line)?;
             return Ok(Some(Said::Frame(line.into())));

@@ -27,7 +27,7 @@ use mcp_sansio_io::{BoxFuture, Runtime};
 use super::tap::Wire;
 
 /// How long a front may take to come to rest before it has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The clock, the tasks and the streams of one play.
 pub struct Lab {
@@ -63,6 +63,12 @@ impl Lab {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something that no task and no stream shows is on its way, until the answer is dropped.
+    pub(super) fn hold(self: &Arc<Self>) -> Hold {
+        self.state().busy += 1;
+        Hold(Arc::clone(self))
     }
 
     /// Changes something that the player may wait for.
@@ -117,6 +123,15 @@ impl Lab {
 impl std::fmt::Debug for Lab {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lab").field("now", &self.state().now).finish_non_exhaustive()
+    }
+}
+
+/// Something that is on its way.
+pub(super) struct Hold(Arc<Lab>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.change(|state| state.busy -= 1);
     }
 }
 

@@ -14,7 +14,9 @@
 
 mod app;
 mod client;
+mod fetches;
 pub mod lab;
+mod net;
 mod server;
 pub mod tap;
 mod user;
@@ -25,6 +27,7 @@ use std::sync::{Arc, LazyLock};
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio::testing::{Carrier, Feed, Frame, Mismatch, Side, Transcript};
 use mcp_sansio_io::Runtime;
+use mcp_sansio_io::http::client::Connector;
 use mcp_sansio_tokio::{Adapter, TokioRuntime};
 
 use crate::vectors::FIXTURES;
@@ -38,6 +41,9 @@ pub type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 pub trait Front {
     /// The front's own [`Runtime`].
     fn runtime() -> Arc<dyn Runtime>;
+
+    /// What opens sockets for its clients.
+    fn connector() -> Box<dyn Connector>;
 
     /// A socket as the halves of a stream of this runtime.
     fn halves(socket: UnixStream) -> (Reader, Writer);
@@ -63,6 +69,10 @@ impl Front for Tokio {
         TokioRuntime::current()
     }
 
+    fn connector() -> Box<dyn Connector> {
+        Box::new(mcp_sansio_tokio::TcpConnector)
+    }
+
     fn halves(socket: UnixStream) -> (Reader, Writer) {
         let _inside = TOKIO.enter();
         socket.set_nonblocking(true).expect("a socket does not block");
@@ -75,6 +85,10 @@ impl Front for Tokio {
 impl Front for AsyncStd {
     fn runtime() -> Arc<dyn Runtime> {
         mcp_sansio_async_std::AsyncStdRuntime::current()
+    }
+
+    fn connector() -> Box<dyn Connector> {
+        Box::new(mcp_sansio_async_std::TcpConnector)
     }
 
     fn halves(socket: UnixStream) -> (Reader, Writer) {
@@ -96,8 +110,14 @@ pub fn play<F: Front>(transcript: &Transcript, feed: Feed) -> Option<Result<Vec<
     let fixture = FIXTURES.get(name).unwrap_or_else(|| panic!("{}: no fixture {name}", transcript.name));
     let pinned = transcript.session.as_ref().map(|session| session.version.as_str());
     match (transcript.transport, transcript.role) {
-        (Carrier::Stdio, Side::Server) => Some(transcript.play(server::OnStream::new::<F>(fixture), feed)),
-        (Carrier::Stdio, Side::Client) => Some(transcript.play(client::OnStream::new::<F>(fixture, pinned), feed)),
+        (Carrier::Stdio, Side::Server) => Some(transcript.play(server::OnStream::new::<F>(fixture, feed), feed)),
+        (Carrier::Stdio, Side::Client) => {
+            Some(transcript.play(client::OnStream::new::<F>(fixture, pinned, feed), feed))
+        }
+        (Carrier::Http, Side::Client) => {
+            let options = transcript.http.get();
+            Some(transcript.play(fetches::OnNet::new::<F>(fixture, options, pinned, feed), feed))
+        }
         _ => None,
     }
 }

@@ -10,10 +10,10 @@ use mcp_sansio::ids::{CallId, SlotId};
 use mcp_sansio::json::Json;
 use mcp_sansio::machine::{Input, Now};
 use mcp_sansio::server::{Event, LogMessage, Progress, Reply, Sent};
-use mcp_sansio::testing::Side;
 use mcp_sansio::testing::player::{
     Deadline, Lines, Message, Problem, Role, Said, ServerEvent, ServerMemory, Serves, Stage, Step,
 };
+use mcp_sansio::testing::{Feed, Side};
 use mcp_sansio_io::server::Connection;
 
 use super::Front;
@@ -28,21 +28,22 @@ pub(super) struct OnStream {
     desk: Arc<Desk>,
     connection: Connection,
     client: End<UnixStream>,
+    /// What is to be written before the player looks again.
+    unwritten: Vec<u8>,
     /// What was read and is no whole line yet.
     read: Vec<u8>,
-    /// The stream has failed: nothing more is read.
-    failed: Option<Problem>,
 }
 
 impl OnStream {
     /// A server of a fixture, on the runtime of a front.
-    pub(super) fn new<F: Front>(fixture: &str) -> Self {
+    pub(super) fn new<F: Front>(fixture: &str, feed: Feed) -> Self {
         let fixture: ServerFixture = serde_json::from_str(fixture).expect("the fixture is a server's");
         let lab = Lab::new(F::runtime());
         let desk = Arc::new(Desk::default());
         let server = fixture.server(&desk);
         let (ours, theirs) = UnixStream::pair().expect("there are sockets");
-        let (client, place) = tap::end(&lab, ours);
+        ours.set_write_timeout(Some(tap::LOOK)).expect("a socket has a time");
+        let (client, place) = tap::end(&lab, ours, feed);
         let (reader, writer) = F::halves(theirs);
         let (reader, writer) = (Tap::new(reader, &place, Half::Reader), Tap::new(writer, &place, Half::Writer));
         let runtime = lab.runtime();
@@ -55,10 +56,16 @@ impl OnStream {
                 Err(_) => "stream",
             });
         }));
-        Self { lab, desk, connection, client, read: Vec::new(), failed: None }
+        Self { lab, desk, connection, client, unwritten: Vec::new(), read: Vec::new() }
+    }
+
+    fn write(&mut self) {
+        // A front that has closed the stream does not hear any more.
+        let _ = self.client.give(&std::mem::take(&mut self.unwritten), &mut self.read);
     }
 
     fn rest(&mut self) -> Result<(), Problem> {
+        self.write();
         let Self { lab, client, read, .. } = self;
         lab.rest(|| client.hear(read).map_err(|error| format!("the stream fails: {error}")))
     }
@@ -73,16 +80,12 @@ impl OnStream {
 impl Lines for OnStream {
     fn handle(&mut self, _now: Now, input: Input) -> Result<(), Error> {
         match input {
-            Input::Bytes(bytes) => {
-                // A front that has closed the stream does not hear any more.
-                let _ = self.client.give(&bytes);
+            Input::Bytes(bytes) => self.unwritten.extend_from_slice(&bytes),
+            Input::Eof => {
+                self.write();
+                self.client.finish(|socket| drop(socket.shutdown(Shutdown::Write)));
             }
-            Input::Eof => self.client.finish(|socket| drop(socket.shutdown(Shutdown::Write))),
             _ => {}
-        }
-        // What is read in one piece is what was written in one piece.
-        if let Err(problem) = self.rest() {
-            self.failed.get_or_insert(problem);
         }
         Ok(())
     }
@@ -98,9 +101,6 @@ impl Role for OnStream {
 
     fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<Self::Event>>, Problem> {
         stage.machine.rest()?;
-        if let Some(problem) = stage.machine.failed.take() {
-            return Err(problem);
-        }
         if let Some(line) = stage.machine.line() {
             stage.written(&line)?;
             return Ok(Some(Said::Frame(line.into())));
@@ -186,7 +186,7 @@ impl Serves for OnStream {
         Ok(self.desk.wait(&*self.lab.runtime(), Origin::Connection(self.connection.clone()), request))
     }
 
-    fn cancel_request(&mut self, _now: Now, (): (), call: CallId, _reason: Option<&str>) -> Result<(), Error> {
-        self.desk.withdraw(call)
+    fn cancel_request(&mut self, _now: Now, (): (), call: CallId, reason: Option<&str>) -> Result<(), Error> {
+        self.desk.withdraw(call, reason)
     }
 }

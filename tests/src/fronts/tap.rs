@@ -9,9 +9,12 @@ use std::any::Any;
 use std::io::{self, Read, Write};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker, ready};
+use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
+use mcp_sansio::testing::Feed;
 
 use super::lab::Lab;
 
@@ -32,6 +35,8 @@ pub struct Wire {
     heard: u64,
     /// The front writes no more.
     shut: bool,
+    /// The front reads no more.
+    deaf: bool,
     /// The front waits for bytes, or for room: the number of the poll that found it so.
     reading: Option<u64>,
     writing: Option<u64>,
@@ -84,23 +89,38 @@ pub struct End<S> {
     wire: usize,
 }
 
-/// A stream, of which the player has one end. The other is for a [`Tap`].
-pub fn end<S: Read + Write>(lab: &Arc<Lab>, stream: S) -> (End<S>, Place) {
+/// How long the player writes to a front that takes nothing before it looks whether it is still there.
+pub(super) const LOOK: Duration = Duration::from_millis(10);
+
+/// A stream, of which the player has one end. The other is for a [`Tap`]. Writing must fail after [`LOOK`], reading
+/// must not.
+pub(super) fn end<S: Read + Write>(lab: &Arc<Lab>, stream: S, feed: Feed) -> (End<S>, Place) {
     let wire = lab.change(|state| {
         state.wires.push(Wire::default());
         state.wires.len() - 1
     });
-    (End { stream, lab: Arc::clone(lab), wire }, Place { lab: Arc::clone(lab), wire })
+    let most = if feed == Feed::Bytes { 1 } else { usize::MAX };
+    (End { stream, lab: Arc::clone(lab), wire }, Place { lab: Arc::clone(lab), wire, most })
 }
 
 impl<S: Read + Write> End<S> {
-    /// Writes bytes.
+    /// Writes bytes, for as long as the front has the stream. What it says meanwhile is heard: it may wait for that.
     ///
     /// # Errors
-    /// When the other side is gone.
-    pub fn give(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// When the other side is gone, or takes nothing.
+    pub fn give(&mut self, mut bytes: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
         self.lab.state().wires[self.wire].given += bytes.len() as u64;
-        self.stream.write_all(bytes)
+        while !bytes.is_empty() {
+            match self.stream.write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !self.lab.state().wires[self.wire].deaf => {
+                    self.hear(into)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Writes no more, which `shut` tells the stream.
@@ -168,6 +188,8 @@ impl<S> Drop for End<S> {
 pub struct Place {
     lab: Arc<Lab>,
     wire: usize,
+    /// The most that the front reads at once: so bytes come one by one, however the socket has gathered them.
+    most: usize,
 }
 
 impl Place {
@@ -176,13 +198,27 @@ impl Place {
     }
 
     /// Polls a stream with a waker that tells when it has woken: from then on the front waits no more.
-    fn poll<T>(&self, way: Way, cx: &Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+    fn poll<T>(
+        &self,
+        way: Way,
+        bells: &mut Bells,
+        cx: &Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
         let number = self.change(|wire| {
             wire.polls += 1;
             *wire.waiting(way) = Some(wire.polls);
             wire.polls
         });
-        let waker = Waker::from(Arc::new(Ring { place: self.clone(), way, number, task: cx.waker().clone() }));
+        // A runtime may take another waker for another task, and wake the one before.
+        let bell = bells.of(way);
+        let kept = bell.take().filter(|bell| bell.task.will_wake(cx.waker()));
+        let bell = bell.insert(kept.unwrap_or_else(|| {
+            let task = cx.waker().clone();
+            Arc::new(Bell { place: self.clone(), way, number: AtomicU64::new(0), task })
+        }));
+        bell.number.store(number, Ordering::SeqCst);
+        let waker = Waker::from(Arc::clone(bell));
         let polled = poll(&mut Context::from_waker(&waker));
         if polled.is_ready() {
             self.change(|wire| *wire.waiting(way) = None);
@@ -190,42 +226,11 @@ impl Place {
         polled
     }
 
-    fn poll_read(
-        &self,
-        cx: &Context<'_>,
-        poll: impl FnOnce(&mut Context<'_>) -> Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
-        let polled = self.poll(Way::In, cx, poll);
-        match &polled {
-            Poll::Ready(Ok(count)) if *count > 0 => self.change(|wire| wire.taken += *count as u64),
-            Poll::Ready(_) => self.change(|wire| wire.end_taken = true),
-            Poll::Pending => {}
-        }
-        polled
-    }
-
-    fn poll_write(
-        &self,
-        cx: &Context<'_>,
-        poll: impl FnOnce(&mut Context<'_>) -> Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
-        let polled = self.poll(Way::Out, cx, poll);
-        if let Poll::Ready(Ok(count)) = &polled {
-            self.change(|wire| wire.said += *count as u64);
-        }
-        polled
-    }
-
-    fn poll_close(
-        &self,
-        cx: &Context<'_>,
-        poll: impl FnOnce(&mut Context<'_>) -> Poll<io::Result<()>>,
-    ) -> Poll<io::Result<()>> {
-        let polled = self.poll(Way::Out, cx, poll);
-        if polled.is_ready() {
-            self.change(|wire| wire.shut = true);
-        }
-        polled
+    fn read(&self, count: &io::Result<usize>) {
+        self.change(|wire| match count {
+            Ok(count) if *count > 0 => wire.taken += *count as u64,
+            _ => wire.end_taken = true,
+        });
     }
 
     /// The front has let its end go, or one half of it.
@@ -233,6 +238,7 @@ impl Place {
         self.change(|wire| {
             if half != Half::Writer {
                 wire.reading = None;
+                wire.deaf = true;
             }
             if half != Half::Reader {
                 wire.writing = None;
@@ -243,20 +249,43 @@ impl Place {
     }
 }
 
-struct Ring {
+/// The waker of a task that waits for a stream.
+struct Bell {
     place: Place,
     way: Way,
-    number: u64,
+    /// The last poll that it was given to.
+    number: AtomicU64,
     task: Waker,
 }
 
-impl Wake for Ring {
+#[derive(Default)]
+struct Bells {
+    reader: Option<Arc<Bell>>,
+    writer: Option<Arc<Bell>>,
+}
+
+impl Bells {
+    const fn of(&mut self, way: Way) -> &mut Option<Arc<Bell>> {
+        match way {
+            Way::In => &mut self.reader,
+            Way::Out => &mut self.writer,
+        }
+    }
+}
+
+impl Wake for Bell {
     fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Which poll is meant is known before the task may poll again.
+        let rung = self.number.load(Ordering::SeqCst);
         // The task counts as busy before the stream counts as not waited for.
         self.task.wake_by_ref();
         self.place.change(|wire| {
             let waiting = wire.waiting(self.way);
-            *waiting = waiting.filter(|number| *number != self.number);
+            *waiting = waiting.filter(|number| *number != rung);
         });
     }
 }
@@ -278,12 +307,13 @@ pub struct Tap<S: Send + 'static> {
     stream: Option<S>,
     place: Place,
     half: Half,
+    bells: Bells,
 }
 
 impl<S: Send + 'static> Tap<S> {
     /// A tap on a stream.
     pub fn new(stream: S, place: &Place, half: Half) -> Self {
-        Self { stream: Some(stream), place: place.clone(), half }
+        Self { stream: Some(stream), place: place.clone(), half, bells: Bells::default() }
     }
 }
 
@@ -295,26 +325,31 @@ impl<S: Send + 'static> Drop for Tap<S> {
     }
 }
 
-/// The stream inside, pinned, with its place; whoever has let it go cannot ask for it.
+/// The stream inside, pinned, with its place and its wakers; whoever has let it go cannot ask for it.
 macro_rules! inside {
     ($tap:ident) => {{
-        let Tap { stream, place, .. } = &mut *$tap;
+        let Tap { stream, place, bells, .. } = &mut *$tap;
         let Some(stream) = stream else { return Poll::Ready(Err(io::ErrorKind::NotConnected.into())) };
-        (Pin::new(stream), &*place)
+        (Pin::new(stream), &*place, bells)
     }};
 }
 
 impl<S: AsyncRead + Unpin + Send + 'static> AsyncRead for Tap<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
-        let (stream, place) = inside!(self);
-        place.poll_read(cx, |cx| stream.poll_read(cx, bytes))
+        let (stream, place, bells) = inside!(self);
+        let most = place.most.min(bytes.len());
+        let count = ready!(place.poll(Way::In, bells, cx, |cx| stream.poll_read(cx, &mut bytes[..most])));
+        place.read(&count);
+        Poll::Ready(count)
     }
 }
 
 impl<S: AsyncWrite + Unpin + Send + 'static> AsyncWrite for Tap<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let (stream, place) = inside!(self);
-        place.poll_write(cx, |cx| stream.poll_write(cx, bytes))
+        let (stream, place, bells) = inside!(self);
+        let count = ready!(place.poll(Way::Out, bells, cx, |cx| stream.poll_write(cx, bytes)))?;
+        place.change(|wire| wire.said += count as u64);
+        Poll::Ready(Ok(count))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -322,7 +357,9 @@ impl<S: AsyncWrite + Unpin + Send + 'static> AsyncWrite for Tap<S> {
     }
 
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let (stream, place) = inside!(self);
-        place.poll_close(cx, |cx| stream.poll_close(cx))
+        let (stream, place, bells) = inside!(self);
+        let closed = ready!(place.poll(Way::Out, bells, cx, |cx| stream.poll_close(cx)));
+        place.change(|wire| wire.shut = true);
+        Poll::Ready(closed)
     }
 }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use mcp_sansio::client::{Answer, CallOptions, InputAnswer, InputId, List, Request, ServerFacts, Timeouts};
 use mcp_sansio::diagnostic::Diagnostic;
 use mcp_sansio::error::{Error, ErrorObject, Misuse};
+use mcp_sansio::http::client::{FetchId, Unauthorized};
 use mcp_sansio::ids::{CallId, SlotId};
 use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
@@ -45,6 +47,9 @@ pub(super) struct Papers {
     /// How often each stream was seen to be open.
     opened: BTreeMap<CallId, u64>,
     questions: BTreeMap<InputId, oneshot::Sender<InputAnswer>>,
+    /// Requests over HTTP that wait for credentials.
+    pub(super) unauthorized: VecDeque<Unauthorized>,
+    credentials: BTreeMap<FetchId, oneshot::Sender<Option<Bytes>>>,
     requests: BTreeMap<SlotId, oneshot::Sender<Result<Json, ErrorObject>>>,
     named: u64,
     /// What no front may do.
@@ -91,6 +96,23 @@ impl Notes {
             gone.over();
             reply.map_err(|_| HandlerError::hidden("the player has gone"))?.map_err(HandlerError::protocol)
         })
+    }
+
+    /// The handler that gets credentials.
+    pub(super) async fn credentials(self: Arc<Self>, asked: Unauthorized) -> Option<Bytes> {
+        let (sender, answer) = oneshot::channel();
+        {
+            let mut papers = self.papers();
+            papers.credentials.insert(asked.fetch, sender);
+            papers.unauthorized.push_back(asked);
+        }
+        answer.await.ok().flatten()
+    }
+
+    /// Gives that handler what it answers.
+    pub(super) fn authorize(&self, fetch: FetchId, credentials: Option<Bytes>) -> Result<(), Error> {
+        let handler = self.papers().credentials.remove(&fetch).ok_or(Misuse::SlotNotOpen)?;
+        handler.send(credentials).map_err(|_| Misuse::SlotNotOpen.into())
     }
 
     fn report(&self, report: &Report<'_>) {
