@@ -13,7 +13,7 @@
 //! Tasks run on the threads of the real runtime, and bytes travel through its real sockets. Nothing here sleeps:
 //! the player waits until the last count has changed, and for [`PATIENCE`] if it never does, which is a failure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use mcp_sansio::machine::{Mono, Now, Unix};
+use mcp_sansio::testing::player::Deadline;
 use mcp_sansio_io::{BoxFuture, Runtime};
 
 use super::tap::Wire;
@@ -40,6 +41,8 @@ pub struct Lab {
 pub(super) struct State {
     now: Now,
     sleepers: BTreeMap<u64, (Mono, Waker)>,
+    /// Sleepers that are to wake before their time.
+    roused: BTreeSet<u64>,
     named: u64,
     /// Tasks that were woken, or are running.
     busy: usize,
@@ -92,6 +95,30 @@ impl Lab {
     #[must_use]
     pub fn next_sleeper(&self) -> Option<Mono> {
         self.state().sleepers.values().map(|(until, _)| *until).min()
+    }
+
+    /// What a front waits for, exactly: for one whose only sleeps are those of its machine.
+    ///
+    /// A front leaves a sleep that has become too short as it is, and looks at the clock when it ends. So every sleeper
+    /// is woken now, finds nothing due, and sleeps until the moment that it waits for.
+    ///
+    /// # Panics
+    /// When that has the front say something.
+    #[must_use]
+    pub fn deadline(&self) -> Deadline {
+        let sleepers: Vec<Waker> = {
+            let mut state = self.state();
+            let (names, sleepers) = state.sleepers.iter().map(|(name, (_, waker))| (*name, waker.clone())).unzip();
+            state.roused = names;
+            sleepers
+        };
+        sleepers.into_iter().for_each(Waker::wake);
+        let silent = || match self.state().wires.iter().any(Wire::is_unheard) {
+            true => Err("a sleep that ends too early has the front say something".to_owned()),
+            false => Ok(false),
+        };
+        self.rest(silent).unwrap_or_else(|problem| panic!("{problem}"));
+        self.next_sleeper().map_or(Deadline::None, Deadline::Moment)
     }
 
     /// Waits until the front is at rest. `hear` takes what is there to be read: it is called until it finds nothing
@@ -169,7 +196,7 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lab.state();
-        if state.now.mono >= self.until {
+        if state.now.mono >= self.until || state.roused.remove(&self.name) {
             return Poll::Ready(());
         }
         state.sleepers.insert(self.name, (self.until, cx.waker().clone()));
@@ -179,7 +206,11 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        let sleeper = self.lab.state().sleepers.remove(&self.name);
+        let sleeper = {
+            let mut state = self.lab.state();
+            state.roused.remove(&self.name);
+            state.sleepers.remove(&self.name)
+        };
         // Outside of the lock: a waker may be the last that holds a task.
         drop(sleeper);
     }

@@ -45,6 +45,8 @@ pub enum Deadline {
     None,
     /// This moment, for this reason.
     At(Mono, TimerKind),
+    /// This moment; why is not known.
+    Moment(Mono),
     /// This moment or a later one: whoever sleeps may wake too early, and does not say why.
     NotAfter(Mono),
     /// Others sleep beside the machine, so that nobody can tell what it waits for. The earliest wakes at this moment.
@@ -65,6 +67,7 @@ impl Deadline {
             Self::At(at, kind) if until(at) != u128::from(in_ms) || kind.name() != wanted => {
                 Err(format!("the deadline is {} in {} ms", kind.name(), until(at)))
             }
+            Self::Moment(at) if until(at) != u128::from(in_ms) => Err(format!("the deadline is in {} ms", until(at))),
             Self::NotAfter(at) | Self::Somebody(at) if until(at) > u128::from(in_ms) => {
                 Err(format!("the next deadline is in {} ms", until(at)))
             }
@@ -270,7 +273,7 @@ impl<M: Role> Stage<M> {
         match self.machine.deadline() {
             Deadline::None | Deadline::Somebody(_) => Ok(()),
             Deadline::At(_, kind) => Err(format!("waiting for {}", kind.name())),
-            Deadline::NotAfter(at) => Err(format!("waiting for {:?}", self.now.mono.until(at))),
+            Deadline::Moment(at) | Deadline::NotAfter(at) => Err(format!("waiting for {:?}", self.now.mono.until(at))),
         }
     }
 
