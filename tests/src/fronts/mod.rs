@@ -12,7 +12,9 @@
 //!
 //! [`Role`]: mcp_sansio::testing::player::Role
 
+mod answers;
 mod app;
+mod host;
 pub mod lab;
 mod server;
 pub mod tap;
@@ -23,6 +25,7 @@ use std::sync::{Arc, LazyLock};
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio::testing::{Carrier, Feed, Frame, Mismatch, Side, Transcript};
 use mcp_sansio_io::Runtime;
+use mcp_sansio_io::http::{Bind, Listener};
 use mcp_sansio_tokio::{Adapter, TokioRuntime};
 
 use crate::vectors::FIXTURES;
@@ -39,7 +42,15 @@ pub trait Front {
 
     /// A socket as the halves of a stream of this runtime.
     fn halves(socket: UnixStream) -> (Reader, Writer);
+
+    /// What accepts the connections of the front's HTTP server.
+    type Listener: Listener;
+
+    /// Listens at a port of this machine.
+    fn listen() -> Self::Listener;
 }
+
+const ANY_PORT: &str = "127.0.0.1:0";
 
 /// The front on tokio.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +79,12 @@ impl Front for Tokio {
         let (reader, writer) = socket.into_split();
         (Box::new(Adapter(reader)), Box::new(Adapter(writer)))
     }
+
+    type Listener = mcp_sansio_tokio::Listening;
+
+    fn listen() -> Self::Listener {
+        TOKIO.block_on(Self::Listener::bind(ANY_PORT)).expect("there is a port")
+    }
 }
 
 impl Front for AsyncStd {
@@ -78,6 +95,12 @@ impl Front for AsyncStd {
     fn halves(socket: UnixStream) -> (Reader, Writer) {
         let socket = async_std::os::unix::net::UnixStream::from(socket);
         (Box::new(socket.clone()), Box::new(socket))
+    }
+
+    type Listener = mcp_sansio_async_std::Listening;
+
+    fn listen() -> Self::Listener {
+        async_std::task::block_on(Self::Listener::bind(ANY_PORT)).expect("there is a port")
     }
 }
 
@@ -94,6 +117,10 @@ pub fn play<F: Front>(transcript: &Transcript, feed: Feed) -> Option<Result<Vec<
     let fixture = FIXTURES.get(name).unwrap_or_else(|| panic!("{}: no fixture {name}", transcript.name));
     match (transcript.transport, transcript.role) {
         (Carrier::Stdio, Side::Server) => Some(transcript.play(server::OnStream::new::<F>(fixture, feed), feed)),
+        (Carrier::Http, Side::Server) => {
+            let options = crate::fixtures::options(transcript.http.get());
+            Some(transcript.play(host::OverHttp::new::<F>(fixture, options, feed), feed))
+        }
         _ => None,
     }
 }
