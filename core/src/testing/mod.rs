@@ -54,13 +54,13 @@ pub use transcript::{BadTranscript, Carrier, Feed, Mismatch, Session, Transcript
 /// | part | is |
 /// |---|---|
 /// | [`Role`], [`Serves`](player::Serves), [`Calls`](player::Calls) | what there is to implement: what it says, and the verbs of its application |
-/// | [`Lines`](player::Lines), [`Fetches`](player::Fetches) | the same for a byte stream, and for a client over HTTP |
+/// | [`Lines`](player::Lines), [`Hosts`](player::Hosts), [`Fetches`](player::Fetches) | the same for a byte stream, and for a server and a client over HTTP |
 /// | [`Stage`](player::Stage) | takes the steps one by one, and compares |
 ///
 /// [`Role`]: player::Role
 pub mod player {
     pub use super::transcript::{
-        Calls, ClientEvent, ClientMemory, ClientVerbs, Deadline, Fetches, HttpClientEvent, Lines, Message, Problem,
-        Reason, Role, Said, ServerEvent, ServerMemory, Serves, Stage, Step, Wanted,
+        Calls, ClientEvent, ClientMemory, ClientVerbs, Deadline, Fetches, Hosts, HttpClientEvent, Lines, Message,
+        Problem, Reason, Role, Said, ServerEvent, ServerMemory, Serves, Stage, Step, Wanted,
     };
 }

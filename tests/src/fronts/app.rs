@@ -142,7 +142,7 @@ impl Desk {
     }
 
     pub(super) fn closed(&self, why: &'static str) {
-        self.papers().closed = Some((Origin::Driver, ServerEvent::Closed(why)));
+        self.papers().closed = Some((Origin::Driver, ServerEvent::Closed(Some(why))));
     }
 
     /// What a handler does.

@@ -13,7 +13,7 @@
 //! Tasks run on the threads of the real runtime, and bytes travel through its real sockets. Nothing here sleeps:
 //! the player waits until the last count has changed, and for [`PATIENCE`] if it never does, which is a failure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,10 +25,10 @@ use mcp_sansio::machine::{Mono, Now, Unix};
 use mcp_sansio::testing::player::Deadline;
 use mcp_sansio_io::{BoxFuture, Runtime};
 
-use super::tap::Wire;
+use super::tap::{Place, Wire};
 
 /// How long a front may take to come to rest before it has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The clock, the tasks and the streams of one play.
 pub struct Lab {
@@ -40,13 +40,15 @@ pub struct Lab {
 #[derive(Default)]
 pub(super) struct State {
     now: Now,
-    sleepers: BTreeMap<u64, (Mono, Waker)>,
+    sleepers: BTreeMap<u64, Sleeper>,
     /// Sleepers that are to wake before their time.
     roused: BTreeSet<u64>,
     named: u64,
     /// Tasks that were woken, or are running.
     busy: usize,
     pub(super) wires: Vec<Wire>,
+    /// Connections that the player has made, and nobody has accepted.
+    arriving: VecDeque<Place>,
 }
 
 impl Lab {
@@ -86,15 +88,45 @@ impl Lab {
         let due: Vec<Waker> = {
             let mut state = self.state();
             state.now = now;
-            state.sleepers.extract_if(.., |_, (until, _)| *until <= now.mono).map(|(_, (_, waker))| waker).collect()
+            state
+                .sleepers
+                .extract_if(.., |_, sleeper| sleeper.until <= now.mono)
+                .map(|(_, sleeper)| sleeper.waker)
+                .collect()
         };
         due.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ends the sleeps that were to last so long, as if that time had passed for them alone.
+    pub fn pass(&self, duration: Duration) {
+        let over: Vec<Waker> = {
+            let mut state = self.state();
+            let now = state.now.mono;
+            let those = state.sleepers.values_mut().filter(|sleeper| sleeper.lasts == duration);
+            those
+                .map(|sleeper| {
+                    sleeper.until = now;
+                    sleeper.waker.clone()
+                })
+                .collect()
+        };
+        over.into_iter().for_each(Waker::wake);
+    }
+
+    /// The player connects: whoever is accepted next has this end.
+    pub fn arrives(&self, place: Place) {
+        self.change(|state| state.arriving.push_back(place));
+    }
+
+    /// Somebody is accepted. Their task is counted before they are: call this within one of the front's.
+    pub fn arrived(&self) -> Option<Place> {
+        self.change(|state| state.arriving.pop_front())
     }
 
     /// When the first sleeper wakes.
     #[must_use]
     pub fn next_sleeper(&self) -> Option<Mono> {
-        self.state().sleepers.values().map(|(until, _)| *until).min()
+        self.state().sleepers.values().map(|sleeper| sleeper.until).min()
     }
 
     /// What a front waits for, exactly: for one whose only sleeps are those of its machine.
@@ -108,7 +140,7 @@ impl Lab {
     pub fn deadline(&self) -> Deadline {
         let sleepers: Vec<Waker> = {
             let mut state = self.state();
-            let (names, sleepers) = state.sleepers.iter().map(|(name, (_, waker))| (*name, waker.clone())).unzip();
+            let (names, sleepers) = state.sleepers.iter().map(|(name, sleeper)| (*name, sleeper.waker.clone())).unzip();
             state.roused = names;
             sleepers
         };
@@ -135,7 +167,7 @@ impl Lab {
             if state.wires.iter().any(Wire::is_unheard) {
                 continue;
             }
-            if state.busy == 0 && !state.wires.iter().any(Wire::is_due) {
+            if state.busy == 0 && state.arriving.is_empty() && !state.wires.iter().any(Wire::is_due) {
                 return Ok(());
             }
             let (state, waited) = self.changed.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +206,7 @@ impl Runtime for Handle {
         state.named += 1;
         let (until, name) = (state.now.mono.after(duration), state.named);
         drop(state);
-        Box::pin(Sleep { lab: Arc::clone(&self.0), until, name })
+        Box::pin(Sleep { lab: Arc::clone(&self.0), until, lasts: duration, name })
     }
 
     fn spawn(&self, future: BoxFuture<'static, ()>) {
@@ -185,9 +217,17 @@ impl Runtime for Handle {
     }
 }
 
+/// Somebody who sleeps.
+struct Sleeper {
+    until: Mono,
+    lasts: Duration,
+    waker: Waker,
+}
+
 struct Sleep {
     lab: Arc<Lab>,
     until: Mono,
+    lasts: Duration,
     name: u64,
 }
 
@@ -196,10 +236,12 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lab.state();
-        if state.now.mono >= self.until || state.roused.remove(&self.name) {
+        let until = state.sleepers.get(&self.name).map_or(self.until, |sleeper| sleeper.until);
+        if state.now.mono >= until || state.roused.remove(&self.name) {
             return Poll::Ready(());
         }
-        state.sleepers.insert(self.name, (self.until, cx.waker().clone()));
+        let (lasts, waker) = (self.lasts, cx.waker().clone());
+        state.sleepers.insert(self.name, Sleeper { until, lasts, waker });
         Poll::Pending
     }
 }

@@ -12,9 +12,11 @@
 //!
 //! [`Role`]: mcp_sansio::testing::player::Role
 
+mod answers;
 mod app;
 mod client;
 mod fetches;
+mod host;
 pub mod lab;
 mod net;
 mod server;
@@ -28,6 +30,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio::testing::{Carrier, Feed, Frame, Mismatch, Side, Transcript};
 use mcp_sansio_io::Runtime;
 use mcp_sansio_io::http::client::Connector;
+use mcp_sansio_io::http::{Bind, Listener};
 use mcp_sansio_tokio::{Adapter, TokioRuntime};
 
 use crate::vectors::FIXTURES;
@@ -47,7 +50,15 @@ pub trait Front {
 
     /// A socket as the halves of a stream of this runtime.
     fn halves(socket: UnixStream) -> (Reader, Writer);
+
+    /// What accepts the connections of the front's HTTP server.
+    type Listener: Listener;
+
+    /// Listens at a port of this machine.
+    fn listen() -> Self::Listener;
 }
+
+const ANY_PORT: &str = "127.0.0.1:0";
 
 /// The front on tokio.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +91,12 @@ impl Front for Tokio {
         let (reader, writer) = socket.into_split();
         (Box::new(Adapter(reader)), Box::new(Adapter(writer)))
     }
+
+    type Listener = mcp_sansio_tokio::Listening;
+
+    fn listen() -> Self::Listener {
+        TOKIO.block_on(Self::Listener::bind(ANY_PORT)).expect("there is a port")
+    }
 }
 
 impl Front for AsyncStd {
@@ -94,6 +111,12 @@ impl Front for AsyncStd {
     fn halves(socket: UnixStream) -> (Reader, Writer) {
         let socket = async_std::os::unix::net::UnixStream::from(socket);
         (Box::new(socket.clone()), Box::new(socket))
+    }
+
+    type Listener = mcp_sansio_async_std::Listening;
+
+    fn listen() -> Self::Listener {
+        async_std::task::block_on(Self::Listener::bind(ANY_PORT)).expect("there is a port")
     }
 }
 
@@ -117,6 +140,10 @@ pub fn play<F: Front>(transcript: &Transcript, feed: Feed) -> Option<Result<Vec<
         (Carrier::Http, Side::Client) => {
             let options = transcript.http.get();
             Some(transcript.play(fetches::OnNet::new::<F>(fixture, options, pinned, feed), feed))
+        }
+        (Carrier::Http, Side::Server) => {
+            let options = crate::fixtures::options(transcript.http.get());
+            Some(transcript.play(host::OverHttp::new::<F>(fixture, options, feed), feed))
         }
         _ => None,
     }

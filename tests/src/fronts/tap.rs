@@ -95,12 +95,18 @@ pub(super) const LOOK: Duration = Duration::from_millis(10);
 /// A stream, of which the player has one end. The other is for a [`Tap`]. Writing must fail after [`LOOK`], reading
 /// must not.
 pub(super) fn end<S: Read + Write>(lab: &Arc<Lab>, stream: S, feed: Feed) -> (End<S>, Place) {
+    let place = place(lab, feed);
+    (place.end(stream), place)
+}
+
+/// A stream that is still to be made.
+pub(super) fn place(lab: &Arc<Lab>, feed: Feed) -> Place {
     let wire = lab.change(|state| {
         state.wires.push(Wire::default());
         state.wires.len() - 1
     });
     let most = if feed == Feed::Bytes { 1 } else { usize::MAX };
-    (End { stream, lab: Arc::clone(lab), wire }, Place { lab: Arc::clone(lab), wire, most })
+    Place { lab: Arc::clone(lab), wire, most }
 }
 
 impl<S: Read + Write> End<S> {
@@ -193,6 +199,17 @@ pub struct Place {
 }
 
 impl Place {
+    /// The player's end of it.
+    pub(super) fn end<S: Read + Write>(&self, stream: S) -> End<S> {
+        End { stream, lab: Arc::clone(&self.lab), wire: self.wire }
+    }
+
+    /// The front reads no more than this at once.
+    pub(super) fn at_most(mut self, most: usize) -> Self {
+        self.most = self.most.min(most);
+        self
+    }
+
     fn change<T>(&self, change: impl FnOnce(&mut Wire) -> T) -> T {
         self.lab.change(|state| change(&mut state.wires[self.wire]))
     }
@@ -361,5 +378,61 @@ impl<S: AsyncWrite + Unpin + Send + 'static> AsyncWrite for Tap<S> {
         let closed = ready!(place.poll(Way::Out, bells, cx, |cx| stream.poll_close(cx)));
         place.change(|wire| wire.shut = true);
         Poll::Ready(closed)
+    }
+}
+
+/// The most that is read at once for hyper, whose own memory only unsafe code can lend to a stream in parts.
+const CHUNK: usize = 8 << 10;
+
+impl<S: hyper::rt::Read + Unpin + Send + 'static> hyper::rt::Read for Tap<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut room: hyper::rt::ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let (stream, place, bells) = inside!(self);
+        let mut chunk = [0; CHUNK];
+        let most = place.most.min(room.remaining()).min(CHUNK);
+        let mut buffer = hyper::rt::ReadBuf::new(&mut chunk[..most]);
+        let read = ready!(place.poll(Way::In, bells, cx, |cx| stream.poll_read(cx, buffer.unfilled())));
+        let count = read.map(|()| buffer.filled().len());
+        place.read(&count);
+        room.put_slice(buffer.filled());
+        Poll::Ready(count.map(drop))
+    }
+}
+
+impl<S: hyper::rt::Write + Unpin + Send + 'static> hyper::rt::Write for Tap<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let (stream, place, bells) = inside!(self);
+        let count = ready!(place.poll(Way::Out, bells, cx, |cx| stream.poll_write(cx, bytes)))?;
+        place.change(|wire| wire.said += count as u64);
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        inside!(self).0.poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let (stream, place, bells) = inside!(self);
+        let closed = ready!(place.poll(Way::Out, bells, cx, |cx| stream.poll_shutdown(cx)));
+        place.change(|wire| wire.shut = true);
+        Poll::Ready(closed)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.as_ref().is_some_and(hyper::rt::Write::is_write_vectored)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let (stream, place, bells) = inside!(self);
+        let count = ready!(place.poll(Way::Out, bells, cx, |cx| stream.poll_write_vectored(cx, bytes)))?;
+        place.change(|wire| wire.said += count as u64);
+        Poll::Ready(Ok(count))
     }
 }

@@ -42,9 +42,11 @@ use thiserror::Error;
 pub use self::calls::{Calls, ClientEvent, ClientVerbs, Reason};
 pub use self::client::ClientMemory;
 pub use self::http::client::{Fetches, HttpClientEvent, Wanted};
+pub use self::http::server::Hosts;
 pub use self::lines::Lines;
 pub use self::play::{Deadline, Problem, Role, Said, Stage};
 pub use self::server::{Message, ServerEvent, ServerMemory, Serves};
+use super::http::HttpFront;
 use super::pair::{Frame, Side};
 use crate::client::Client;
 use crate::http::client::HttpClient;
@@ -225,7 +227,7 @@ impl Transcript {
         options: Options,
         feed: Feed,
     ) -> Result<Vec<Frame>, Mismatch> {
-        self.play(http::server::Site::new(definition.into(), options), feed)
+        self.play(HttpFront::new(definition, options), feed)
     }
 
     /// Plays the transcript against a client of Streamable HTTP that nothing has happened to. With a [`Session`], a

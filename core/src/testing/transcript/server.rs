@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::http::server::Ask;
 use super::lines::{self, Lines};
 use super::play::{Deadline, Problem, Role, Said, Stage, read};
 use super::words::{describe, event, reply};
@@ -17,6 +18,7 @@ use crate::machine::{Input, Now};
 use crate::model::Extra;
 use crate::server::{Action, Event, LogMessage, Notified, Progress, Reply, RequestFailure, Sent, Server};
 use crate::spec::Method;
+use crate::testing::http::AskId;
 use crate::testing::pair::Side;
 
 pub(super) const VERBS: Verbs = &[
@@ -44,11 +46,13 @@ pub struct ServerMemory<P> {
     requests: BTreeMap<String, (P, CallId)>,
     /// Machines by the names of the exchanges that came to them.
     pub(super) places: BTreeMap<String, P>,
+    /// Exchanges by their names.
+    pub(super) asks: BTreeMap<String, Ask>,
 }
 
 impl<P> Default for ServerMemory<P> {
     fn default() -> Self {
-        Self { slots: BTreeMap::new(), requests: BTreeMap::new(), places: BTreeMap::new() }
+        Self { slots: BTreeMap::new(), requests: BTreeMap::new(), places: BTreeMap::new(), asks: BTreeMap::new() }
     }
 }
 
@@ -83,8 +87,8 @@ pub enum ServerEvent {
         /// The answer.
         outcome: Result<Json, RequestFailure>,
     },
-    /// It is over: why, by the name that files have for it.
-    Closed(&'static str),
+    /// It is over: why, by the name that files have for it; `None` if nobody says so.
+    Closed(Option<&'static str>),
 }
 
 impl ServerEvent {
@@ -98,7 +102,7 @@ impl ServerEvent {
             Action::Notified(Notified::RootsListChanged) => plain(Method::RootsListChanged),
             Action::Notified(Notified::Custom { method, params }) => Self::Notified { method, params },
             Action::Answered { call, outcome } => Self::Answered { call, outcome },
-            Action::Closed(closed) => Self::Closed(closed.name()),
+            Action::Closed(closed) => Self::Closed(Some(closed.name())),
             other => return Err(format!("no event: {other:?}")),
         })
     }
@@ -114,6 +118,11 @@ pub trait Serves: Role<Memory = ServerMemory<Self::Place>, Event = (Self::Place,
 
     /// Where a step goes that names neither an invocation nor an exchange.
     const ALONE: Option<Self::Place>;
+
+    /// Which machine serves a request of HTTP.
+    fn served_by(&self, _ask: AskId) -> Option<Self::Place> {
+        None
+    }
 
     /// Answers an invocation.
     ///
@@ -345,7 +354,9 @@ impl<M: Serves> Stage<M> {
     /// The machine that serves, or has served, the exchange of this name.
     fn place(&self, name: &Json) -> Result<M::Place, Problem> {
         let name: String = read(name)?;
-        self.memory.places.get(&name).copied().ok_or_else(|| format!("no machine serves {name:?}"))
+        let served = self.memory.places.get(&name).copied();
+        let served = served.or_else(|| self.machine.served_by(self.memory.asks.get(&name)?.id));
+        served.ok_or_else(|| format!("no machine serves {name:?}"))
     }
 
     /// Where something of the application goes: to an invocation, or to a machine.
@@ -372,7 +383,11 @@ impl<M: Serves> Stage<M> {
             (_, ServerEvent::Closed(why)) => why,
             (_, other) => return Err(format!("another event: {other:?}")),
         };
-        if read::<String>(&step.value)? == why { Ok(()) } else { Err(format!("closed for {why}")) }
+        let wanted = read::<String>(&step.value)?;
+        match why {
+            Some(why) if why != wanted => Err(format!("closed for {why}")),
+            _ => Ok(()),
+        }
     }
 
     fn invoke(&mut self, step: &Step) -> Result<(), Problem> {
