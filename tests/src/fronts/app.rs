@@ -15,7 +15,7 @@ use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::model::{CacheHints, CacheScope, Completion, Extra};
 use mcp_sansio::server::request_state::SealKeys;
-use mcp_sansio::server::{List, ListPage, Reference, Reply};
+use mcp_sansio::server::{List, ListPage, Reference, Reply, RequestFailure};
 use mcp_sansio::spec::{Method, Version};
 use mcp_sansio::testing::player::ServerEvent;
 use mcp_sansio_io::server::{
@@ -97,6 +97,8 @@ pub(super) struct Papers {
     /// Handlers that were told that nobody waits for them: those that hear of it at the same time hear of it on
     /// several threads, so that their order is none.
     cancelled: BTreeMap<SlotId, (Origin, Option<Box<str>>)>,
+    /// The same for answers to requests.
+    answered: BTreeMap<CallId, (Origin, Result<Json, RequestFailure>)>,
     /// The last word of a connection.
     closed: Option<(Origin, ServerEvent)>,
     pub(super) remarks: VecDeque<Diagnostic>,
@@ -133,6 +135,9 @@ impl Desk {
         }
         if let Some((slot, (origin, reason))) = papers.cancelled.pop_first() {
             return Some((origin, ServerEvent::Cancelled { slot, reason }));
+        }
+        if let Some((call, (origin, outcome))) = papers.answered.pop_first() {
+            return Some((origin, ServerEvent::Answered { call, outcome }));
         }
         papers.closed.take()
     }
@@ -204,7 +209,7 @@ impl Desk {
         let desk = Arc::clone(self);
         runtime.spawn(Box::pin(async move {
             match select(request, withdrawn).await {
-                Either::Left((outcome, _)) => desk.came(origin, ServerEvent::Answered { call, outcome }),
+                Either::Left((outcome, _)) => drop(desk.papers().answered.insert(call, (origin, outcome))),
                 Either::Right((Ok(Some(reason)), request)) => request.cancel(&reason),
                 // It is withdrawn with what waits for it.
                 Either::Right(_) => {}

@@ -10,14 +10,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
-use std::task::{Context as Polling, Poll, ready};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as Polling, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Request as Asked, Response as Answered};
-use hyper::body::Incoming;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use mcp_sansio::error::{Error, Misuse};
 use mcp_sansio::http::server::Options;
 use mcp_sansio::ids::{CallId, SlotId};
@@ -58,8 +59,10 @@ pub(super) struct OverHttp {
     server: BuiltServer,
     address: SocketAddr,
     feed: Feed,
+    service: HttpService,
+    gates: Gates,
     /// Ends the server.
-    shut: Option<oneshot::Sender<()>>,
+    _shut: oneshot::Sender<()>,
     talks: BTreeMap<u64, Talk>,
     /// Those that machines were heard of by: sessions, and requests of the modern era. A place is an index here.
     machines: Vec<Machine>,
@@ -82,6 +85,8 @@ struct Talk {
     pieces: VecDeque<HttpPiece>,
     /// The session that it says to belong to.
     session: Option<Box<str>>,
+    /// Its head is none that hyper reads.
+    unreadable: bool,
 }
 
 /// A machine inside of the front, known by its connection.
@@ -91,6 +96,7 @@ struct Machine {
     ask: u64,
     /// The session's id, once it is told.
     session: Option<Box<str>>,
+    is_session: bool,
     closed: bool,
 }
 
@@ -110,7 +116,9 @@ impl OverHttp {
         (bounds.head_time, bounds.write_time) = (LONG, LONG);
         let connections = Connections::new(Arc::clone(&runtime), bounds);
         let (shut, shutdown) = oneshot::channel::<()>();
-        let (named, accepting) = (Named(service.clone()), Arc::clone(&lab));
+        let gates = Gates::default();
+        let named = Named { service: service.clone(), gates: Arc::clone(&gates) };
+        let (finish, accepting) = (service.clone(), Arc::clone(&lab));
         runtime.spawn(Box::pin(async move {
             let accept = |cx: &mut Polling<'_>| {
                 let stream = ready!(listener.poll_accept(cx))?;
@@ -118,10 +126,10 @@ impl OverHttp {
                 Poll::Ready(Ok(Tap::new(stream, &place, Half::Whole)))
             };
             let shutdown = async { drop(shutdown.await) };
-            connections.accept_all(named, accept, shutdown, move || service.shut_down()).await;
+            connections.accept_all(named, accept, shutdown, move || finish.shut_down()).await;
         }));
         let (talks, machines) = (BTreeMap::new(), Vec::new());
-        Self { lab, desk, server, address, feed, shut: Some(shut), talks, machines }
+        Self { lab, desk, server, address, feed, service, gates, _shut: shut, talks, machines }
     }
 
     /// Writes what is to be written, and waits until everything is read that comes of it.
@@ -150,7 +158,8 @@ impl OverHttp {
     fn look(&mut self) {
         let last = self.talks.last_key_value().map_or(0, |(ask, _)| *ask);
         for connection in self.server.connections() {
-            self.machine(&connection, last);
+            let place = self.machine(&connection, last);
+            self.machines[place].is_session = true;
         }
         for machine in &mut self.machines {
             if machine.session.is_none()
@@ -166,7 +175,13 @@ impl OverHttp {
         if let Some(place) = self.machines.iter().position(|known| known.connection == *connection) {
             return place;
         }
-        self.machines.push(Machine { connection: connection.clone(), ask, session: None, closed: false });
+        self.machines.push(Machine {
+            connection: connection.clone(),
+            ask,
+            session: None,
+            is_session: false,
+            closed: false,
+        });
         self.machines.len() - 1
     }
 
@@ -184,7 +199,8 @@ impl OverHttp {
 
     /// A session that has ended, and of which nothing was said yet.
     fn ended(&mut self) -> Option<usize> {
-        let place = self.machines.iter().position(|machine| !machine.closed && machine.connection.is_closed())?;
+        let over = |machine: &Machine| machine.is_session && !machine.closed && machine.connection.is_closed();
+        let place = self.machines.iter().position(over)?;
         self.machines[place].closed = true;
         Some(place)
     }
@@ -192,13 +208,6 @@ impl OverHttp {
     fn connection(&self, place: usize) -> Result<&Connection, Error> {
         let machine = self.machines.get(place);
         machine.map(|machine| &machine.connection).ok_or_else(|| Misuse::WrongState("there is no such machine").into())
-    }
-}
-
-impl Drop for OverHttp {
-    fn drop(&mut self) {
-        self.talks.clear();
-        self.shut = None;
     }
 }
 
@@ -300,7 +309,8 @@ impl Role for OverHttp {
     }
 
     fn close(&mut self, _now: Now) {
-        self.shut = None;
+        self.service.shut_down();
+        self.server.connections().iter().for_each(Connection::close);
     }
 
     fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {
@@ -309,6 +319,10 @@ impl Role for OverHttp {
 
     fn take(stage: &mut Stage<Self>, step: &Step, _rest: &[Step]) -> Result<(), Problem> {
         stage.host_step(step)
+    }
+
+    fn unchecked(stage: &Stage<Self>) -> Option<String> {
+        stage.unchecked()
     }
 
     fn left(stage: &Stage<Self>) -> Option<String> {
@@ -330,6 +344,7 @@ impl Hosts for OverHttp {
         let mut head = request.clone();
         head.headers.push(ASK, ask.to_string());
         let session = request.headers.get("mcp-session-id").map(|id| String::from_utf8_lossy(id).into());
+        let length = request.headers.get("content-length").map(String::from_utf8_lossy);
         let talk = Talk {
             client: Some(client),
             head: Some(head),
@@ -340,6 +355,7 @@ impl Hosts for OverHttp {
             answer: Answer::of(&request.method),
             pieces: VecDeque::new(),
             session,
+            unreadable: length.is_some_and(|length| length.parse::<u64>().is_err()),
         };
         self.talks.insert(ask, talk);
         AskId::from_u64(ask)
@@ -368,9 +384,22 @@ impl Hosts for OverHttp {
     }
 
     fn stall(&mut self, ask: AskId) {
-        if let Some(client) = self.talks.get_mut(&ask.to_u64()).and_then(|talk| talk.client.as_mut()) {
-            client.stall();
+        gates(&self.gates).insert(ask.to_u64(), None);
+    }
+
+    fn reads_later(&self, ask: AskId) -> bool {
+        gates(&self.gates).contains_key(&ask.to_u64())
+    }
+
+    fn resume(&mut self, ask: AskId) {
+        let waker = gates(&self.gates).remove(&ask.to_u64()).flatten();
+        if let Some(waker) = waker {
+            waker.wake();
         }
+    }
+
+    fn refuses_head(&self, ask: AskId) -> bool {
+        self.talks.get(&ask.to_u64()).is_some_and(|talk| talk.unreadable)
     }
 
     fn hear(&mut self, _now: Now, ask: AskId) -> Result<Option<HttpPiece>, Problem> {
@@ -449,12 +478,22 @@ impl Serves for OverHttp {
 #[derive(Clone, Copy)]
 struct Number(u64);
 
+/// Requests whose clients read nothing, with whom to wake when they do again.
+type Gates = Arc<Mutex<BTreeMap<u64, Option<Waker>>>>;
+
+fn gates(gates: &Gates) -> MutexGuard<'_, BTreeMap<u64, Option<Waker>>> {
+    gates.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What stands before the service.
 #[derive(Clone)]
-struct Named(HttpService);
+struct Named {
+    service: HttpService,
+    gates: Gates,
+}
 
 impl Service<Asked<Incoming>> for Named {
-    type Response = Answered<HttpBody>;
+    type Response = Answered<Gated>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
 
@@ -472,6 +511,39 @@ impl Service<Asked<Incoming>> for Named {
         if let Some(principal) = principal {
             request.extensions_mut().insert(Principal::new(principal));
         }
-        self.0.call(request)
+        let (answer, gates) = (self.service.call(request), Arc::clone(&self.gates));
+        Box::pin(async move { Ok(answer.await?.map(|body| Gated { body, number, gates })) })
+    }
+}
+
+/// An answer. Of one whose client reads nothing, nothing more is taken: as hyper does when no byte leaves any more,
+/// which it would find out some hundred kilobytes later.
+struct Gated {
+    body: HttpBody,
+    number: Option<u64>,
+    gates: Gates,
+}
+
+impl Body for Gated {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Polling<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = &mut *self;
+        if let Some(number) = this.number
+            && let Some(waker) = gates(&this.gates).get_mut(&number)
+        {
+            *waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        Pin::new(&mut this.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

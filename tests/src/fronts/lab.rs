@@ -28,7 +28,7 @@ use mcp_sansio_io::{BoxFuture, Runtime};
 use super::tap::{Place, Wire};
 
 /// How long a front may take to come to rest before it has failed.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The clock, the tasks and the streams of one play.
 pub struct Lab {

@@ -41,8 +41,8 @@ pub struct Wire {
     reading: Option<u64>,
     writing: Option<u64>,
     polls: u64,
-    /// The player does not read.
-    stalled: bool,
+    /// The player has gone.
+    gone: bool,
     /// What the front has let go. It stays open until everything is heard, as the network may not take back what was
     /// said when a connection is closed with something unread.
     left: Vec<Box<dyn Any + Send>>,
@@ -52,12 +52,12 @@ impl Wire {
     /// Whether the front waits for something that is on its way.
     pub(super) fn is_due(&self) -> bool {
         let comes = self.given > self.taken || (self.ended && !self.end_taken);
-        (self.reading.is_some() && comes) || (self.writing.is_some() && !self.stalled)
+        (self.reading.is_some() && comes) || (self.writing.is_some() && !self.gone)
     }
 
     /// Whether the player has something to read.
     pub(super) const fn is_unheard(&self) -> bool {
-        self.said > self.heard && !self.stalled
+        self.said > self.heard && !self.gone
     }
 
     fn waiting(&mut self, way: Way) -> &mut Option<u64> {
@@ -135,11 +135,6 @@ impl<S: Read + Write> End<S> {
         shut(&self.stream);
     }
 
-    /// Reads nothing from here on.
-    pub fn stall(&mut self) {
-        self.lab.state().wires[self.wire].stalled = true;
-    }
-
     /// Reads what the front has written.
     ///
     /// # Errors
@@ -182,7 +177,7 @@ impl<S> Drop for End<S> {
         let left = self.lab.change(|state| {
             let wire = &mut state.wires[self.wire];
             wire.ended = true;
-            wire.stalled = true;
+            wire.gone = true;
             std::mem::take(&mut wire.left)
         });
         drop(left);

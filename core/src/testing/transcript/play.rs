@@ -115,6 +115,11 @@ pub trait Role: Sized {
     /// When the step fails.
     fn take(stage: &mut Stage<Self>, step: &Step, rest: &[Step]) -> Result<(), Problem>;
 
+    /// What is still to be checked, for which the transcript ends too early.
+    fn unchecked(_stage: &Stage<Self>) -> Option<String> {
+        None
+    }
+
     /// What is left beside the events that the stage keeps.
     fn left(_stage: &Stage<Self>) -> Option<String> {
         None
@@ -170,7 +175,8 @@ impl<M: Role> Stage<M> {
             let rest = transcript.steps.get(index + 1..).unwrap_or_default();
             self.step(step, rest).map_err(|problem| failed(index + 1, &step.verb, problem))?;
         }
-        self.quiet().map_err(|problem| failed(transcript.steps.len() + 1, END_OF_FILE, problem))?;
+        let over = self.quiet().and_then(|()| M::unchecked(&self).map_or(Ok(()), Err));
+        over.map_err(|problem| failed(transcript.steps.len() + 1, END_OF_FILE, problem))?;
         Ok(self.frames)
     }
 

@@ -48,11 +48,19 @@ pub struct ServerMemory<P> {
     pub(super) places: BTreeMap<String, P>,
     /// Exchanges by their names.
     pub(super) asks: BTreeMap<String, Ask>,
+    /// What is compared when a client reads again that has stopped.
+    pub(super) later: Vec<Step>,
 }
 
 impl<P> Default for ServerMemory<P> {
     fn default() -> Self {
-        Self { slots: BTreeMap::new(), requests: BTreeMap::new(), places: BTreeMap::new(), asks: BTreeMap::new() }
+        Self {
+            slots: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            places: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            later: Vec::new(),
+        }
     }
 }
 

@@ -75,6 +75,19 @@ pub trait Hosts: Serves {
     /// The client reads nothing from here on.
     fn stall(&mut self, ask: AskId);
 
+    /// Whether a client that reads nothing can only show what is said to it when it reads again.
+    fn reads_later(&self, _ask: AskId) -> bool {
+        false
+    }
+
+    /// The client reads again.
+    fn resume(&mut self, _ask: AskId) {}
+
+    /// Whether the head of a request is refused before any code of this project sees it.
+    fn refuses_head(&self, _ask: AskId) -> bool {
+        false
+    }
+
     /// The next part of an answer.
     ///
     /// # Errors
@@ -293,6 +306,12 @@ impl<M: Hosts> Stage<M> {
         Ok(())
     }
 
+    /// A step that waits for a client to read again.
+    #[must_use]
+    pub fn unchecked(&self) -> Option<String> {
+        self.memory.later.first().map(|step| format!("nobody has read for {step}"))
+    }
+
     /// Something that was said to a request, and that no step has asked for.
     #[must_use]
     pub fn unread(&self) -> Option<String> {
@@ -397,7 +416,17 @@ impl<M: Hosts> Stage<M> {
         let named = matches!(&*step.verb, "comment" | "finished");
         let name = if named { Some(&step.value) } else { step.more.get("of") };
         let name: String = name.map(read).transpose()?.unwrap_or_default();
+        let id = self.ask_id(&name)?;
+        if self.machine.reads_later(id) && step.verb != "stream" {
+            self.memory.later.push(step.clone());
+            if step.verb != "finished" {
+                return Ok(());
+            }
+            self.machine.resume(id);
+            return std::mem::take(&mut self.memory.later).iter().try_for_each(|step| self.said_to(step));
+        }
         match (&*step.verb, self.heard(&name)?) {
+            ("answer", Heard::Answer { status: 400..=499, .. }) if self.machine.refuses_head(id) => Ok(()),
             ("answer", Heard::Answer { status, headers, body }) => {
                 self.compare_members(&step.value, |member, expected| match member {
                     "status" => Some(status.to_string()),
