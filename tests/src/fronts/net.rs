@@ -130,6 +130,49 @@ impl Transport for Gate {
     }
 }
 
+/// Where one connection arrives, so that it is clear whose the other end is.
+///
+/// Ports are used again by the connections that come later. A new one for each would soon be one that the system has
+/// not forgotten a connection of, and holds back the next one for a second.
+enum Port {
+    Open(TcpListener),
+    Closed(u16),
+}
+
+impl Port {
+    fn free() -> MutexGuard<'static, Vec<TcpListener>> {
+        static FREE: Mutex<Vec<TcpListener>> = Mutex::new(Vec::new());
+        FREE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take() -> io::Result<Self> {
+        let known = Self::free().pop();
+        Ok(Self::Open(known.map_or_else(|| TcpListener::bind("127.0.0.1:0"), Ok)?))
+    }
+
+    /// A port where nobody listens.
+    fn closed() -> io::Result<Self> {
+        Ok(Self::Closed(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port()))
+    }
+
+    fn number(&self) -> io::Result<u16> {
+        match self {
+            Self::Open(listener) => Ok(listener.local_addr()?.port()),
+            Self::Closed(port) => Ok(*port),
+        }
+    }
+
+    /// The other end of a stream that was opened.
+    fn accept(self) -> io::Result<TcpStream> {
+        let Self::Open(listener) = self else {
+            return Err(io::Error::other("somebody listens where nobody should"));
+        };
+        let (socket, _) = listener.accept()?;
+        Self::free().push(listener);
+        Ok(socket)
+    }
+}
+
 /// Opens connections to the player, wherever they are to lead.
 struct Plug {
     lab: Arc<Lab>,
@@ -144,18 +187,14 @@ impl Connector for Plug {
         let target = format!("{host}:{port}");
         let (lab, net, feed) = (Arc::clone(&self.lab), Arc::clone(&self.net), self.feed);
         let hold = lab.hold();
-        // A port for each, so that it is clear whose the other end is.
-        let listener = TcpListener::bind("127.0.0.1:0");
-        let address = listener.as_ref().map_or(0, |listener| listener.local_addr().map_or(0, |at| at.port()));
-        let listener = if self.listens { Some(listener) } else { None };
-        let connecting = self.connector.connect("127.0.0.1", address);
+        let port = if self.listens { Port::take() } else { Port::closed() };
+        let connecting = port.and_then(|port| Ok((self.connector.connect("127.0.0.1", port.number()?), port)));
         Box::pin(async move {
+            let (connecting, port) = connecting?;
             let stream = connecting.await;
             drop(hold);
-            let (stream, Some(listener)) = (stream?, listener) else {
-                return Err(io::Error::other("somebody listens where nobody should"));
-            };
-            let (socket, _) = listener?.accept()?;
+            let stream = stream?;
+            let socket = port.accept()?;
             socket.set_nodelay(true)?;
             socket.set_write_timeout(Some(tap::LOOK))?;
             let (end, place) = tap::end(&lab, socket, feed);
