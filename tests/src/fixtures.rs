@@ -156,19 +156,19 @@ impl Welcome {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ReachedBy {
+pub(crate) struct ReachedBy {
     url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     authorization: Option<String>,
     #[serde(default)]
-    ask_authorization: bool,
+    pub(crate) ask_authorization: bool,
     get_stream: Option<bool>,
     deprecated_sse: Option<bool>,
 }
 
 impl ReachedBy {
-    fn endpoint(self) -> Endpoint {
+    pub(crate) fn endpoint(self) -> Endpoint {
         let wrong = |error: EndpointError| panic!("the options make no endpoint: {error}");
         let url = self.url.unwrap_or_else(|| "http://localhost/mcp".to_owned());
         let mut endpoint = Endpoint::new(&url)
@@ -392,13 +392,17 @@ pub(crate) struct ClientFixture {
 }
 
 impl ClientFixture {
-    fn config(self, pinned: Option<&str>) -> Config {
-        let connect = match pinned.or(self.connect.as_deref()) {
+    pub(crate) fn connect(&self, pinned: Option<&str>) -> Connect {
+        match pinned.or(self.connect.as_deref()) {
             None | Some("auto") => Connect::Auto,
             Some("legacy") => Connect::Legacy,
             Some("modern") => Connect::Modern,
             Some(name) => Connect::Pinned(Version::parse(name).expect("a fixture names a revision")),
-        };
+        }
+    }
+
+    fn config(self, pinned: Option<&str>) -> Config {
+        let connect = self.connect(pinned);
         let mut limits = Limits::default();
         self.limits.apply(&mut limits);
         let mut config = Config::new(Implementation::new(self.name, self.version))

@@ -6,6 +6,7 @@ pub mod frames;
 #[cfg(unix)]
 pub mod fronts;
 pub mod guest;
+pub mod mutants;
 pub mod schema;
 pub mod site;
 pub mod solo;

@@ -54,13 +54,14 @@ pub use transcript::{BadTranscript, Carrier, Feed, Mismatch, Session, Transcript
 /// | part | is |
 /// |---|---|
 /// | [`Role`], [`Serves`](player::Serves), [`Calls`](player::Calls) | what there is to implement: what it says, and the verbs of its application |
-/// | [`Lines`](player::Lines), [`Hosts`](player::Hosts) | the same for a byte stream, and for a server over HTTP |
+/// | [`Lines`](player::Lines) | the same for a byte stream |
+/// | [`Hosts`](player::Hosts), [`Fetches`](player::Fetches) | the same over HTTP |
 /// | [`Stage`](player::Stage) | takes the steps one by one, and compares |
 ///
 /// [`Role`]: player::Role
 pub mod player {
     pub use super::transcript::{
-        Calls, ClientMemory, Deadline, Hosts, Lines, Message, Problem, Role, Said, ServerEvent, ServerMemory, Serves,
-        Stage, Step,
+        Calls, ClientEvent, ClientMemory, ClientVerbs, Deadline, Fetches, Hosts, HttpClientEvent, Lines, Message,
+        Problem, Reason, Role, Said, ServerEvent, ServerMemory, Serves, Stage, Step, Wanted,
     };
 }

@@ -13,7 +13,7 @@
 //! Tasks run on the threads of the real runtime, and bytes travel through its real sockets. Nothing here sleeps:
 //! the player waits until the last count has changed, and for [`PATIENCE`] if it never does, which is a failure.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use mcp_sansio::machine::{Mono, Now, Unix};
+use mcp_sansio::testing::player::Deadline;
 use mcp_sansio_io::{BoxFuture, Runtime};
 
 use super::tap::{Place, Wire};
@@ -40,6 +41,8 @@ pub struct Lab {
 pub(super) struct State {
     now: Now,
     sleepers: BTreeMap<u64, Sleeper>,
+    /// Sleepers that are to wake before their time.
+    roused: BTreeSet<u64>,
     named: u64,
     /// Tasks that were woken, or are running.
     busy: usize,
@@ -67,6 +70,12 @@ impl Lab {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Something that no task and no stream shows is on its way, until the answer is dropped.
+    pub(super) fn hold(self: &Arc<Self>) -> Hold {
+        self.state().busy += 1;
+        Hold(Arc::clone(self))
+    }
+
     /// Changes something that the player may wait for.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let changed = change(&mut self.state());
@@ -90,18 +99,21 @@ impl Lab {
 
     /// Ends the sleeps that were to last so long, as if that time had passed for them alone.
     pub fn pass(&self, duration: Duration) {
-        let over: Vec<Waker> = {
-            let mut state = self.state();
-            let now = state.now.mono;
-            let those = state.sleepers.values_mut().filter(|sleeper| sleeper.lasts == duration);
+        self.rouse(|lasts| lasts == duration);
+    }
+
+    fn rouse(&self, which: impl Fn(Duration) -> bool) {
+        let sleepers: Vec<Waker> = {
+            let State { sleepers, roused, .. } = &mut *self.state();
+            let those = sleepers.iter().filter(|(_, sleeper)| which(sleeper.lasts));
             those
-                .map(|sleeper| {
-                    sleeper.until = now;
+                .map(|(name, sleeper)| {
+                    roused.insert(*name);
                     sleeper.waker.clone()
                 })
                 .collect()
         };
-        over.into_iter().for_each(Waker::wake);
+        sleepers.into_iter().for_each(Waker::wake);
     }
 
     /// The player connects: whoever is accepted next has this end.
@@ -114,10 +126,25 @@ impl Lab {
         self.change(|state| state.arriving.pop_front())
     }
 
-    /// When the first sleeper wakes.
+    /// What a front waits for, exactly: for one whose only sleeps are those of its machines, but for those that were to
+    /// last as long as one of `others`.
+    ///
+    /// A front leaves a sleep that has become too short as it is, and looks at the clock when it ends. So every sleeper
+    /// is woken now, finds nothing due, and sleeps until the moment that it waits for.
+    ///
+    /// # Panics
+    /// When that has the front say something.
     #[must_use]
-    pub fn next_sleeper(&self) -> Option<Mono> {
-        self.state().sleepers.values().map(|sleeper| sleeper.until).min()
+    pub fn deadline(&self, others: &[Duration]) -> Deadline {
+        self.rouse(|lasts| !others.contains(&lasts));
+        let silent = || match self.state().wires.iter().any(Wire::is_unheard) {
+            true => Err("a sleep that ends too early has the front say something".to_owned()),
+            false => Ok(false),
+        };
+        self.rest(silent).unwrap_or_else(|problem| panic!("{problem}"));
+        let state = self.state();
+        let sleepers = state.sleepers.values().filter(|sleeper| !others.contains(&sleeper.lasts));
+        sleepers.map(|sleeper| sleeper.until).min().map_or(Deadline::None, Deadline::Moment)
     }
 
     /// Waits until the front is at rest. `hear` takes what is there to be read: it is called until it finds nothing
@@ -149,6 +176,15 @@ impl Lab {
 impl std::fmt::Debug for Lab {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lab").field("now", &self.state().now).finish_non_exhaustive()
+    }
+}
+
+/// Something that is on its way.
+pub(super) struct Hold(Arc<Lab>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.change(|state| state.busy -= 1);
     }
 }
 
@@ -194,11 +230,10 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lab.state();
-        let until = state.sleepers.get(&self.name).map_or(self.until, |sleeper| sleeper.until);
-        if state.now.mono >= until {
+        if state.now.mono >= self.until || state.roused.remove(&self.name) {
             return Poll::Ready(());
         }
-        let (lasts, waker) = (self.lasts, cx.waker().clone());
+        let (until, lasts, waker) = (self.until, self.lasts, cx.waker().clone());
         state.sleepers.insert(self.name, Sleeper { until, lasts, waker });
         Poll::Pending
     }
@@ -206,7 +241,11 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        let sleeper = self.lab.state().sleepers.remove(&self.name);
+        let sleeper = {
+            let mut state = self.lab.state();
+            state.roused.remove(&self.name);
+            state.sleepers.remove(&self.name)
+        };
         // Outside of the lock: a waker may be the last that holds a task.
         drop(sleeper);
     }

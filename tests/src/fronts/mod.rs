@@ -14,10 +14,14 @@
 
 mod answers;
 mod app;
+mod client;
+mod fetches;
 mod host;
 pub mod lab;
+mod net;
 mod server;
 pub mod tap;
+mod user;
 
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, LazyLock};
@@ -25,6 +29,7 @@ use std::sync::{Arc, LazyLock};
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio::testing::{Carrier, Feed, Frame, Mismatch, Side, Transcript};
 use mcp_sansio_io::Runtime;
+use mcp_sansio_io::http::client::Connector;
 use mcp_sansio_io::http::{Bind, Listener};
 use mcp_sansio_tokio::{Adapter, TokioRuntime};
 
@@ -39,6 +44,9 @@ pub type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 pub trait Front {
     /// The front's own [`Runtime`].
     fn runtime() -> Arc<dyn Runtime>;
+
+    /// What opens sockets for its clients.
+    fn connector() -> Box<dyn Connector>;
 
     /// A socket as the halves of a stream of this runtime.
     fn halves(socket: UnixStream) -> (Reader, Writer);
@@ -72,6 +80,10 @@ impl Front for Tokio {
         TokioRuntime::current()
     }
 
+    fn connector() -> Box<dyn Connector> {
+        Box::new(mcp_sansio_tokio::TcpConnector)
+    }
+
     fn halves(socket: UnixStream) -> (Reader, Writer) {
         let _inside = TOKIO.enter();
         socket.set_nonblocking(true).expect("a socket does not block");
@@ -92,6 +104,10 @@ impl Front for AsyncStd {
         mcp_sansio_async_std::AsyncStdRuntime::current()
     }
 
+    fn connector() -> Box<dyn Connector> {
+        Box::new(mcp_sansio_async_std::TcpConnector)
+    }
+
     fn halves(socket: UnixStream) -> (Reader, Writer) {
         let socket = async_std::os::unix::net::UnixStream::from(socket);
         (Box::new(socket.clone()), Box::new(socket))
@@ -104,23 +120,27 @@ impl Front for AsyncStd {
     }
 }
 
-/// Plays a vector over a front. `None`: this player has no role for it.
+/// Plays a vector over a front.
 ///
 /// # Errors
 /// Where the front went another way.
 ///
 /// # Panics
 /// When there is no such fixture.
-#[must_use]
-pub fn play<F: Front>(transcript: &Transcript, feed: Feed) -> Option<Result<Vec<Frame>, Mismatch>> {
+pub fn play<F: Front>(transcript: &Transcript, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
     let name = &transcript.fixture;
     let fixture = FIXTURES.get(name).unwrap_or_else(|| panic!("{}: no fixture {name}", transcript.name));
+    let pinned = transcript.session.as_ref().map(|session| session.version.as_str());
+    let options = transcript.http.get();
     match (transcript.transport, transcript.role) {
-        (Carrier::Stdio, Side::Server) => Some(transcript.play(server::OnStream::new::<F>(fixture, feed), feed)),
+        (Carrier::Stdio, Side::Server) => transcript.play(server::OnStream::new::<F>(fixture, feed), feed),
+        (Carrier::Stdio, Side::Client) => transcript.play(client::OnStream::new::<F>(fixture, pinned, feed), feed),
         (Carrier::Http, Side::Server) => {
-            let options = crate::fixtures::options(transcript.http.get());
-            Some(transcript.play(host::OverHttp::new::<F>(fixture, options, feed), feed))
+            let options = crate::fixtures::options(options);
+            transcript.play(host::OverHttp::new::<F>(fixture, options, feed), feed)
         }
-        _ => None,
+        (Carrier::Http, Side::Client) => {
+            transcript.play(fetches::OnNet::new::<F>(fixture, options, pinned, feed), feed)
+        }
     }
 }

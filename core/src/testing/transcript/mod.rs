@@ -23,6 +23,7 @@
 //! Remarks (`diagnostic`) that no step names are passed over; everything else that the machine says must be named,
 //! to the last action.
 
+mod calls;
 mod client;
 mod compare;
 mod http;
@@ -38,7 +39,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use thiserror::Error;
 
-pub use self::client::{Calls, ClientMemory};
+pub use self::calls::{Calls, ClientEvent, ClientVerbs, Reason};
+pub use self::client::ClientMemory;
+pub use self::http::client::{Fetches, HttpClientEvent, Wanted};
 pub use self::http::server::Hosts;
 pub use self::lines::Lines;
 pub use self::play::{Deadline, Problem, Role, Said, Stage};

@@ -45,10 +45,8 @@ pub enum Deadline {
     None,
     /// This moment, for this reason.
     At(Mono, TimerKind),
-    /// This moment or a later one: whoever sleeps may wake too early, and does not say why.
-    NotAfter(Mono),
-    /// Others sleep beside the machine, so that nobody can tell what it waits for. The earliest wakes at this moment.
-    Somebody(Mono),
+    /// This moment; why is not known.
+    Moment(Mono),
 }
 
 impl Deadline {
@@ -65,9 +63,7 @@ impl Deadline {
             Self::At(at, kind) if until(at) != u128::from(in_ms) || kind.name() != wanted => {
                 Err(format!("the deadline is {} in {} ms", kind.name(), until(at)))
             }
-            Self::NotAfter(at) | Self::Somebody(at) if until(at) > u128::from(in_ms) => {
-                Err(format!("the next deadline is in {} ms", until(at)))
-            }
+            Self::Moment(at) if until(at) != u128::from(in_ms) => Err(format!("the deadline is in {} ms", until(at))),
             _ => Ok(()),
         }
     }
@@ -214,10 +210,21 @@ impl<M: Role> Stage<M> {
     /// # Errors
     /// When it does not.
     pub fn event(&mut self) -> Result<M::Event, Problem> {
-        match self.next(|said| matches!(said, Said::Event(_)))? {
+        self.event_of(|_| true)
+    }
+
+    /// The same; where there is no order, the next event that fits.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn event_of(&mut self, fits: impl Fn(&M::Event) -> bool) -> Result<M::Event, Problem> {
+        match self.next(|said| matches!(said, Said::Event(event) if fits(event)))? {
             Some(Said::Event(event)) => Ok(event),
             Some(other) => Err(format!("instead of an event: {}", shown(&other))),
-            None => Err("nothing happened".to_owned()),
+            None => Err(match self.said.front() {
+                Some(other) => format!("nothing of the kind happened, but {}", shown(other)),
+                None => "nothing happened".to_owned(),
+            }),
         }
     }
 
@@ -226,6 +233,11 @@ impl<M: Role> Stage<M> {
         self.drain()?;
         let place = if M::ORDERED { Some(0) } else { self.said.iter().position(of) };
         Ok(place.and_then(|place| self.said.remove(place)))
+    }
+
+    /// Whether something was said that no step has asked for.
+    pub(super) fn says_more(&self) -> bool {
+        !self.said.is_empty()
     }
 
     fn diagnostic(&mut self, expected: &Json) -> Result<(), Problem> {
@@ -258,9 +270,9 @@ impl<M: Role> Stage<M> {
     fn idle(&mut self) -> Result<(), Problem> {
         self.quiet()?;
         match self.machine.deadline() {
-            Deadline::None | Deadline::Somebody(_) => Ok(()),
+            Deadline::None => Ok(()),
             Deadline::At(_, kind) => Err(format!("waiting for {}", kind.name())),
-            Deadline::NotAfter(at) => Err(format!("waiting for {:?}", self.now.mono.until(at))),
+            Deadline::Moment(at) => Err(format!("waiting for {:?}", self.now.mono.until(at))),
         }
     }
 
