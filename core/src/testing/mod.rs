@@ -54,7 +54,8 @@ pub use transcript::{BadTranscript, Carrier, Feed, Mismatch, Session, Transcript
 /// | part | is |
 /// |---|---|
 /// | [`Role`], [`Serves`](player::Serves), [`Calls`](player::Calls) | what there is to implement: what it says, and the verbs of its application |
-/// | [`Lines`](player::Lines), [`Hosts`](player::Hosts), [`Fetches`](player::Fetches) | the same for a byte stream, and for a server and a client over HTTP |
+/// | [`Lines`](player::Lines) | the same for a byte stream |
+/// | [`Hosts`](player::Hosts), [`Fetches`](player::Fetches) | the same over HTTP |
 /// | [`Stage`](player::Stage) | takes the steps one by one, and compares |
 ///
 /// [`Role`]: player::Role

@@ -105,7 +105,7 @@ impl Role for OnStream {
     }
 
     fn deadline(&self) -> Deadline {
-        self.lab.deadline()
+        self.lab.deadline(&[])
     }
 
     fn close(&mut self, _now: Now) {

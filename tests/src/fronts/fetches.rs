@@ -306,7 +306,7 @@ impl Role for OnNet {
     }
 
     fn deadline(&self) -> Deadline {
-        self.lab.deadline()
+        self.lab.deadline(&[])
     }
 
     fn close(&mut self, _now: Now) {

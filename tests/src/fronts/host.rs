@@ -305,7 +305,7 @@ impl Role for OverHttp {
     }
 
     fn deadline(&self) -> Deadline {
-        self.lab.next_sleeper().map_or(Deadline::None, Deadline::Somebody)
+        self.lab.deadline(&[BODY_TIME, LONG])
     }
 
     fn close(&mut self, _now: Now) {

@@ -99,18 +99,21 @@ impl Lab {
 
     /// Ends the sleeps that were to last so long, as if that time had passed for them alone.
     pub fn pass(&self, duration: Duration) {
-        let over: Vec<Waker> = {
-            let mut state = self.state();
-            let now = state.now.mono;
-            let those = state.sleepers.values_mut().filter(|sleeper| sleeper.lasts == duration);
+        self.rouse(|lasts| lasts == duration);
+    }
+
+    fn rouse(&self, which: impl Fn(Duration) -> bool) {
+        let sleepers: Vec<Waker> = {
+            let State { sleepers, roused, .. } = &mut *self.state();
+            let those = sleepers.iter().filter(|(_, sleeper)| which(sleeper.lasts));
             those
-                .map(|sleeper| {
-                    sleeper.until = now;
+                .map(|(name, sleeper)| {
+                    roused.insert(*name);
                     sleeper.waker.clone()
                 })
                 .collect()
         };
-        over.into_iter().for_each(Waker::wake);
+        sleepers.into_iter().for_each(Waker::wake);
     }
 
     /// The player connects: whoever is accepted next has this end.
@@ -123,13 +126,8 @@ impl Lab {
         self.change(|state| state.arriving.pop_front())
     }
 
-    /// When the first sleeper wakes.
-    #[must_use]
-    pub fn next_sleeper(&self) -> Option<Mono> {
-        self.state().sleepers.values().map(|sleeper| sleeper.until).min()
-    }
-
-    /// What a front waits for, exactly: for one whose only sleeps are those of its machine.
+    /// What a front waits for, exactly: for one whose only sleeps are those of its machines, but for those that were to
+    /// last as long as one of `others`.
     ///
     /// A front leaves a sleep that has become too short as it is, and looks at the clock when it ends. So every sleeper
     /// is woken now, finds nothing due, and sleeps until the moment that it waits for.
@@ -137,20 +135,16 @@ impl Lab {
     /// # Panics
     /// When that has the front say something.
     #[must_use]
-    pub fn deadline(&self) -> Deadline {
-        let sleepers: Vec<Waker> = {
-            let mut state = self.state();
-            let (names, sleepers) = state.sleepers.iter().map(|(name, sleeper)| (*name, sleeper.waker.clone())).unzip();
-            state.roused = names;
-            sleepers
-        };
-        sleepers.into_iter().for_each(Waker::wake);
+    pub fn deadline(&self, others: &[Duration]) -> Deadline {
+        self.rouse(|lasts| !others.contains(&lasts));
         let silent = || match self.state().wires.iter().any(Wire::is_unheard) {
             true => Err("a sleep that ends too early has the front say something".to_owned()),
             false => Ok(false),
         };
         self.rest(silent).unwrap_or_else(|problem| panic!("{problem}"));
-        self.next_sleeper().map_or(Deadline::None, Deadline::Moment)
+        let state = self.state();
+        let sleepers = state.sleepers.values().filter(|sleeper| !others.contains(&sleeper.lasts));
+        sleepers.map(|sleeper| sleeper.until).min().map_or(Deadline::None, Deadline::Moment)
     }
 
     /// Waits until the front is at rest. `hear` takes what is there to be read: it is called until it finds nothing
@@ -236,11 +230,10 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lab.state();
-        let until = state.sleepers.get(&self.name).map_or(self.until, |sleeper| sleeper.until);
-        if state.now.mono >= until || state.roused.remove(&self.name) {
+        if state.now.mono >= self.until || state.roused.remove(&self.name) {
             return Poll::Ready(());
         }
-        let (lasts, waker) = (self.lasts, cx.waker().clone());
+        let (until, lasts, waker) = (self.until, self.lasts, cx.waker().clone());
         state.sleepers.insert(self.name, Sleeper { until, lasts, waker });
         Poll::Pending
     }

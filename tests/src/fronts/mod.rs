@@ -120,31 +120,27 @@ impl Front for AsyncStd {
     }
 }
 
-/// Plays a vector over a front. `None`: this player has no role for it.
+/// Plays a vector over a front.
 ///
 /// # Errors
 /// Where the front went another way.
 ///
 /// # Panics
 /// When there is no such fixture.
-#[must_use]
-pub fn play<F: Front>(transcript: &Transcript, feed: Feed) -> Option<Result<Vec<Frame>, Mismatch>> {
+pub fn play<F: Front>(transcript: &Transcript, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
     let name = &transcript.fixture;
     let fixture = FIXTURES.get(name).unwrap_or_else(|| panic!("{}: no fixture {name}", transcript.name));
     let pinned = transcript.session.as_ref().map(|session| session.version.as_str());
+    let options = transcript.http.get();
     match (transcript.transport, transcript.role) {
-        (Carrier::Stdio, Side::Server) => Some(transcript.play(server::OnStream::new::<F>(fixture, feed), feed)),
-        (Carrier::Stdio, Side::Client) => {
-            Some(transcript.play(client::OnStream::new::<F>(fixture, pinned, feed), feed))
+        (Carrier::Stdio, Side::Server) => transcript.play(server::OnStream::new::<F>(fixture, feed), feed),
+        (Carrier::Stdio, Side::Client) => transcript.play(client::OnStream::new::<F>(fixture, pinned, feed), feed),
+        (Carrier::Http, Side::Server) => {
+            let options = crate::fixtures::options(options);
+            transcript.play(host::OverHttp::new::<F>(fixture, options, feed), feed)
         }
         (Carrier::Http, Side::Client) => {
-            let options = transcript.http.get();
-            Some(transcript.play(fetches::OnNet::new::<F>(fixture, options, pinned, feed), feed))
+            transcript.play(fetches::OnNet::new::<F>(fixture, options, pinned, feed), feed)
         }
-        (Carrier::Http, Side::Server) => {
-            let options = crate::fixtures::options(transcript.http.get());
-            Some(transcript.play(host::OverHttp::new::<F>(fixture, options, feed), feed))
-        }
-        _ => None,
     }
 }

@@ -47,10 +47,6 @@ pub enum Deadline {
     At(Mono, TimerKind),
     /// This moment; why is not known.
     Moment(Mono),
-    /// This moment or a later one: whoever sleeps may wake too early, and does not say why.
-    NotAfter(Mono),
-    /// Others sleep beside the machine, so that nobody can tell what it waits for. The earliest wakes at this moment.
-    Somebody(Mono),
 }
 
 impl Deadline {
@@ -68,9 +64,6 @@ impl Deadline {
                 Err(format!("the deadline is {} in {} ms", kind.name(), until(at)))
             }
             Self::Moment(at) if until(at) != u128::from(in_ms) => Err(format!("the deadline is in {} ms", until(at))),
-            Self::NotAfter(at) | Self::Somebody(at) if until(at) > u128::from(in_ms) => {
-                Err(format!("the next deadline is in {} ms", until(at)))
-            }
             _ => Ok(()),
         }
     }
@@ -277,9 +270,9 @@ impl<M: Role> Stage<M> {
     fn idle(&mut self) -> Result<(), Problem> {
         self.quiet()?;
         match self.machine.deadline() {
-            Deadline::None | Deadline::Somebody(_) => Ok(()),
+            Deadline::None => Ok(()),
             Deadline::At(_, kind) => Err(format!("waiting for {}", kind.name())),
-            Deadline::Moment(at) | Deadline::NotAfter(at) => Err(format!("waiting for {:?}", self.now.mono.until(at))),
+            Deadline::Moment(at) => Err(format!("waiting for {:?}", self.now.mono.until(at))),
         }
     }
 

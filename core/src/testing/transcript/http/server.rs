@@ -236,7 +236,7 @@ impl<M: Hosts> Stage<M> {
         self.arrive("session", &HttpRequest { headers: headers(POST, None)?, ..request("POST") })?;
         let initialize = initialize(version, capabilities);
         self.body("session", initialize.as_bytes(), false)?;
-        self.whole("session")?;
+        self.complete("session")?;
         let Heard::Answer { status: 200, headers: said, body } = self.heard("session")? else {
             return Err("the session was not opened".to_owned());
         };
@@ -248,7 +248,7 @@ impl<M: Hosts> Stage<M> {
         let initialized = HttpRequest { headers: headers(&all, None)?, ..request("POST") };
         self.arrive("", &initialized)?;
         self.body("", INITIALIZED.as_bytes(), false)?;
-        self.whole("")?;
+        self.complete("")?;
         match self.heard("")? {
             Heard::Answer { status: 202, .. } => self.event().map(drop),
             other => Err(format!("the session was not opened: {other:?}")),
@@ -268,7 +268,7 @@ impl<M: Hosts> Stage<M> {
                 let body = bytes(body, &self.kept).ok_or("the body is none")?;
                 self.body(&name, &body, step.more.contains_key("invalid"))
             }
-            "end" => self.whole(&read::<String>(&step.value)?),
+            "end" => self.complete(&read::<String>(&step.value)?),
             "give_up" | "disconnect" | "stall" => {
                 let id = self.ask_id(&read::<String>(&step.value)?)?;
                 match &*step.verb {
@@ -349,7 +349,7 @@ impl<M: Hosts> Stage<M> {
         let name: String = step.more.get("as").map(read).transpose()?.unwrap_or_default();
         self.arrive(&name, &request)?;
         self.body(&name, &body, step.more.contains_key("invalid"))?;
-        if step.more.contains_key("open") { Ok(()) } else { self.whole(&name) }
+        if step.more.contains_key("open") { Ok(()) } else { self.complete(&name) }
     }
 
     /// A request arrives. Whoever had its name has it no more.
@@ -379,7 +379,7 @@ impl<M: Hosts> Stage<M> {
     }
 
     /// The body is whole.
-    fn whole(&mut self, name: &str) -> Result<(), Problem> {
+    fn complete(&mut self, name: &str) -> Result<(), Problem> {
         let id = self.ask_id(name)?;
         let (sent, wrong) = self.memory.asks.get_mut(name).map(|ask| std::mem::take(&mut ask.sent)).unwrap_or_default();
         if let Ok(text) = std::str::from_utf8(&sent)
