@@ -156,19 +156,19 @@ impl Welcome {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ReachedBy {
+pub(crate) struct ReachedBy {
     url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     authorization: Option<String>,
     #[serde(default)]
-    ask_authorization: bool,
+    pub(crate) ask_authorization: bool,
     get_stream: Option<bool>,
     deprecated_sse: Option<bool>,
 }
 
 impl ReachedBy {
-    fn endpoint(self) -> Endpoint {
+    pub(crate) fn endpoint(self) -> Endpoint {
         let wrong = |error: EndpointError| panic!("the options make no endpoint: {error}");
         let url = self.url.unwrap_or_else(|| "http://localhost/mcp".to_owned());
         let mut endpoint = Endpoint::new(&url)
@@ -188,87 +188,87 @@ impl ReachedBy {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ServerFixture {
-    name: String,
-    version: String,
-    instructions: Option<String>,
+pub(crate) struct ServerFixture {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) instructions: Option<String>,
     #[serde(default)]
-    tools: Vec<Tool>,
+    pub(crate) tools: Vec<Tool>,
     #[serde(default)]
-    prompts: Vec<Prompt>,
+    pub(crate) prompts: Vec<Prompt>,
     #[serde(default)]
-    resources: Vec<Resource>,
+    pub(crate) resources: Vec<Resource>,
     #[serde(default)]
-    templates: Vec<ResourceTemplate>,
+    pub(crate) templates: Vec<ResourceTemplate>,
     #[serde(default)]
-    completions: bool,
+    pub(crate) completions: bool,
     #[serde(default)]
-    logging: bool,
+    pub(crate) logging: bool,
     #[serde(default)]
-    subscriptions: bool,
+    pub(crate) subscriptions: bool,
     #[serde(default)]
-    ask_subscriptions: bool,
+    pub(crate) ask_subscriptions: bool,
     #[serde(default)]
-    list_changed: bool,
+    pub(crate) list_changed: bool,
     #[serde(default)]
-    read_any: bool,
-    page_size: Option<usize>,
-    seal_key: Option<u8>,
-    versions: Option<Vec<String>>,
+    pub(crate) read_any: bool,
+    pub(crate) page_size: Option<usize>,
+    pub(crate) seal_key: Option<u8>,
+    pub(crate) versions: Option<Vec<String>>,
     #[serde(default)]
-    methods: Vec<String>,
+    pub(crate) methods: Vec<String>,
     #[serde(default)]
-    notifications: Vec<String>,
+    pub(crate) notifications: Vec<String>,
     #[serde(default)]
-    hand_over: Vec<String>,
+    pub(crate) hand_over: Vec<String>,
     #[serde(default)]
-    hand_over_unknown: bool,
+    pub(crate) hand_over_unknown: bool,
     #[serde(default)]
-    dynamic: Vec<String>,
+    pub(crate) dynamic: Vec<String>,
     #[serde(default)]
-    cache: Extra,
-    send_identity: Option<bool>,
-    legacy_input: Option<bool>,
+    pub(crate) cache: Extra,
+    pub(crate) send_identity: Option<bool>,
+    pub(crate) legacy_input: Option<bool>,
     #[serde(default)]
-    extensions: Extra,
+    pub(crate) extensions: Extra,
     #[serde(default)]
-    limits: Bounds,
+    pub(crate) limits: Bounds,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Hints {
+pub(crate) struct Hints {
     #[serde(rename = "ttlMs")]
-    ttl_ms: u64,
+    pub(crate) ttl_ms: u64,
     #[serde(rename = "cacheScope")]
-    cache_scope: String,
+    pub(crate) cache_scope: String,
 }
 
 /// The bounds that vectors reach.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Bounds {
-    frame_bytes: Option<usize>,
-    json_depth: Option<usize>,
-    in_flight: Option<usize>,
-    listen_streams: Option<usize>,
-    subscriptions: Option<usize>,
-    rounds: Option<u32>,
-    walk_pages: Option<usize>,
-    walk_items: Option<usize>,
-    batch_messages: Option<usize>,
-    output_bytes: Option<usize>,
-    sessions: Option<usize>,
-    listens: Option<usize>,
-    listens_per_principal: Option<usize>,
-    session_streams: Option<usize>,
-    invocation_ms: Option<u64>,
-    session_idle_ms: Option<u64>,
-    resume_budget_ms: Option<u64>,
+pub(crate) struct Bounds {
+    pub(crate) frame_bytes: Option<usize>,
+    pub(crate) json_depth: Option<usize>,
+    pub(crate) in_flight: Option<usize>,
+    pub(crate) listen_streams: Option<usize>,
+    pub(crate) subscriptions: Option<usize>,
+    pub(crate) rounds: Option<u32>,
+    pub(crate) walk_pages: Option<usize>,
+    pub(crate) walk_items: Option<usize>,
+    pub(crate) batch_messages: Option<usize>,
+    pub(crate) output_bytes: Option<usize>,
+    pub(crate) sessions: Option<usize>,
+    pub(crate) listens: Option<usize>,
+    pub(crate) listens_per_principal: Option<usize>,
+    pub(crate) session_streams: Option<usize>,
+    pub(crate) invocation_ms: Option<u64>,
+    pub(crate) session_idle_ms: Option<u64>,
+    pub(crate) resume_budget_ms: Option<u64>,
 }
 
 impl Bounds {
-    fn apply(&self, limits: &mut Limits) {
+    pub(crate) fn apply(&self, limits: &mut Limits) {
         let set = |to: &mut usize, from: Option<usize>| *to = from.unwrap_or(*to);
         set(&mut limits.frame_bytes, self.frame_bytes);
         set(&mut limits.json_depth, self.json_depth);
@@ -355,7 +355,7 @@ fn cached(builder: DefinitionBuilder, name: &str, hints: &Hints) -> DefinitionBu
     }
 }
 
-fn list(name: &str) -> List {
+pub(crate) fn list(name: &str) -> List {
     match name {
         "prompts" => List::Prompts,
         "resources" => List::Resources,
@@ -367,38 +367,42 @@ fn list(name: &str) -> List {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ClientFixture {
-    name: String,
-    version: String,
+pub(crate) struct ClientFixture {
+    pub(crate) name: String,
+    pub(crate) version: String,
     #[serde(default)]
-    connect: Option<String>,
+    pub(crate) connect: Option<String>,
     #[serde(default)]
-    capabilities: Option<ClientCapabilities>,
+    pub(crate) capabilities: Option<ClientCapabilities>,
     #[serde(default)]
-    server_methods: Vec<String>,
+    pub(crate) server_methods: Vec<String>,
     #[serde(default)]
-    result_types: Vec<String>,
+    pub(crate) result_types: Vec<String>,
     #[serde(default)]
-    apply_defaults: bool,
-    send_client_info: Option<bool>,
-    strict_capabilities: Option<bool>,
-    validate_output: Option<bool>,
-    cache: Option<bool>,
-    log_level: Option<String>,
-    meta: Option<Json>,
-    probe_ms: Option<u64>,
+    pub(crate) apply_defaults: bool,
+    pub(crate) send_client_info: Option<bool>,
+    pub(crate) strict_capabilities: Option<bool>,
+    pub(crate) validate_output: Option<bool>,
+    pub(crate) cache: Option<bool>,
+    pub(crate) log_level: Option<String>,
+    pub(crate) meta: Option<Json>,
+    pub(crate) probe_ms: Option<u64>,
     #[serde(default)]
-    limits: Bounds,
+    pub(crate) limits: Bounds,
 }
 
 impl ClientFixture {
-    fn config(self, pinned: Option<&str>) -> Config {
-        let connect = match pinned.or(self.connect.as_deref()) {
+    pub(crate) fn connect(&self, pinned: Option<&str>) -> Connect {
+        match pinned.or(self.connect.as_deref()) {
             None | Some("auto") => Connect::Auto,
             Some("legacy") => Connect::Legacy,
             Some("modern") => Connect::Modern,
             Some(name) => Connect::Pinned(Version::parse(name).expect("a fixture names a revision")),
-        };
+        }
+    }
+
+    fn config(self, pinned: Option<&str>) -> Config {
+        let connect = self.connect(pinned);
         let mut limits = Limits::default();
         self.limits.apply(&mut limits);
         let mut config = Config::new(Implementation::new(self.name, self.version))

@@ -3,7 +3,10 @@
 pub mod bridge;
 pub mod fixtures;
 pub mod frames;
+#[cfg(unix)]
+pub mod fronts;
 pub mod guest;
+pub mod mutants;
 pub mod schema;
 pub mod site;
 pub mod solo;

@@ -48,3 +48,20 @@ pub use link::Link;
 pub use pair::{Frame, Pair, Side, assert_carried};
 pub use peer::{Machine, Peer, Sorted};
 pub use transcript::{BadTranscript, Carrier, Feed, Mismatch, Session, Transcript};
+
+/// What plays a [`Transcript`]: for players of your own, whose machine is inside of something else.
+///
+/// | part | is |
+/// |---|---|
+/// | [`Role`], [`Serves`](player::Serves), [`Calls`](player::Calls) | what there is to implement: what it says, and the verbs of its application |
+/// | [`Lines`](player::Lines) | the same for a byte stream |
+/// | [`Hosts`](player::Hosts), [`Fetches`](player::Fetches) | the same over HTTP |
+/// | [`Stage`](player::Stage) | takes the steps one by one, and compares |
+///
+/// [`Role`]: player::Role
+pub mod player {
+    pub use super::transcript::{
+        Calls, ClientEvent, ClientMemory, ClientVerbs, Deadline, Fetches, Hosts, HttpClientEvent, Lines, Message,
+        Problem, Reason, Role, Said, ServerEvent, ServerMemory, Serves, Stage, Step, Wanted,
+    };
+}

@@ -13,7 +13,8 @@ use mcp_sansio::http::client::{Endpoint, HttpClient, Unauthorized};
 use mcp_sansio::json::Json;
 use mcp_sansio::limits::Limits;
 use mcp_sansio::model::{
-    ClientCapabilities, CreateMessageParams, ElicitFormParams, ElicitUrlParams, Implementation, LoggingLevel, Root,
+    ClientCapabilities, CreateMessageParams, ElicitFormParams, ElicitUrlParams, Implementation, InputRequest,
+    LoggingLevel, Root,
 };
 use mcp_sansio::spec::Version;
 use thiserror::Error;
@@ -282,6 +283,18 @@ impl ClientBuilder {
             }
             capabilities
         })
+    }
+
+    /// Answers every question that has no handler of its own: for gateways, which pass questions on. It declares nothing
+    /// by itself: [`ClientBuilder::capabilities`] does.
+    pub fn on_question<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(InputRequest, Asked) -> Fut + Send + Sync + 'static,
+        Fut: Future + Send + 'static,
+        Fut::Output: IntoInputAnswer,
+    {
+        self.handlers.any = Some(question(handler));
+        self
     }
 
     /// Answers requests of a legacy server for another method. The answer is an object.

@@ -172,6 +172,12 @@ impl<T: FromAnswer> Prepared<T> {
         self
     }
 
+    /// The same call, its answer read as another type: as an [`Answer`], it also tells whether it was kept from before.
+    pub fn answer_as<U: FromAnswer>(self) -> Prepared<U> {
+        let Self { handle, verb, options, on_progress, .. } = self;
+        Prepared { handle, verb, options, on_progress, answer: PhantomData }
+    }
+
     /// Sends the request now, to be awaited later.
     ///
     /// # Errors
@@ -240,7 +246,8 @@ pub struct Call<T> {
 }
 
 impl<T> Call<T> {
-    /// The name of the call, as questions of the server and traces show it.
+    /// The name of the call, as questions of the server and traces show it, and as
+    /// [`Client::cancel`](super::Client::cancel) takes it.
     #[must_use]
     pub const fn id(&self) -> CallId {
         self.id

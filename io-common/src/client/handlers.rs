@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_sansio::client::{InputAnswer, InputNeeded};
+use mcp_sansio::client::{InputAnswer, InputId, InputNeeded};
 use mcp_sansio::error::ErrorObject;
 #[cfg(feature = "http")]
 use mcp_sansio::http::client::Unauthorized;
@@ -22,6 +22,8 @@ use crate::server::HandlerError;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Asked {
+    /// Its name, for [`Client::supply_input`](super::Client::supply_input).
+    pub input: InputId,
     /// The call that it is asked for; a legacy server does not say.
     pub call: Option<CallId>,
     /// The server's key for it; empty in the legacy era.
@@ -91,7 +93,8 @@ pub(super) struct Handlers {
     pub(super) url: Option<Question<ElicitUrlParams>>,
     pub(super) sample: Option<Question<CreateMessageParams>>,
     pub(super) roots: Option<Question<()>>,
-    pub(super) unknown: Option<Question<Json>>,
+    /// Answers what none of those above is there for.
+    pub(super) any: Option<Question<InputRequest>>,
     pub(super) methods: BTreeMap<Box<str>, RawHandler>,
 }
 
@@ -111,27 +114,21 @@ where
 impl Handlers {
     /// Calls the code that answers a question.
     pub(super) fn answer(&self, needed: InputNeeded) -> Answering {
-        let InputNeeded { call, key, request, raw, .. } = needed;
-        let asked = Asked { call, key, raw };
-        match request {
-            InputRequest::Elicit(ElicitParams::Form(params)) => run(self.form.as_ref(), params, asked),
-            InputRequest::Elicit(ElicitParams::Url(params)) => run(self.url.as_ref(), params, asked),
-            InputRequest::Sample(params) => run(self.sample.as_ref(), *params, asked),
-            InputRequest::Roots(_) => run(self.roots.as_ref(), (), asked),
-            InputRequest::Unknown(json) => run(self.unknown.as_ref(), json, asked),
-            _ => {
-                let raw = asked.raw.clone();
-                run(self.unknown.as_ref(), raw, asked)
+        let InputNeeded { input, call, key, request, raw, .. } = needed;
+        let asked = Asked { input, call, key, raw };
+        match (request, self) {
+            (InputRequest::Elicit(ElicitParams::Form(params)), Self { form: Some(handler), .. }) => {
+                handler(params, asked)
             }
+            (InputRequest::Elicit(ElicitParams::Url(params)), Self { url: Some(handler), .. }) => {
+                handler(params, asked)
+            }
+            (InputRequest::Sample(params), Self { sample: Some(handler), .. }) => handler(*params, asked),
+            (InputRequest::Roots(_), Self { roots: Some(handler), .. }) => handler((), asked),
+            (request, Self { any: Some(handler), .. }) => handler(request, asked),
+            // The machine refuses what was not declared; this is declared without a handler.
+            _ => Box::pin(std::future::ready(Ok(InputAnswer::Refused(ErrorObject::internal())))),
         }
-    }
-}
-
-fn run<P>(handler: Option<&Question<P>>, params: P, asked: Asked) -> Answering {
-    match handler {
-        Some(handler) => handler(params, asked),
-        // The machine refuses what was not declared; this is declared without a handler.
-        None => Box::pin(std::future::ready(Ok(InputAnswer::Refused(ErrorObject::internal())))),
     }
 }
 

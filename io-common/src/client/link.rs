@@ -76,6 +76,8 @@ struct Entry {
     /// A listen stream has notifications of its own, once it is open.
     inbox: Option<Inbox<Notification>>,
     filter: Option<SubscriptionFilter>,
+    /// How often such a stream was opened.
+    opened: u64,
 }
 
 impl Link {
@@ -203,11 +205,17 @@ impl Link {
     pub(super) fn listening(&self, call: CallId, filter: SubscriptionFilter) {
         let waker = lock(&self.state).calls.get_mut(&call).and_then(|entry| {
             entry.filter = Some(filter);
+            entry.opened += 1;
             entry.waker.take()
         });
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+
+    /// How often a listen stream was opened.
+    pub(super) fn opened(&self, call: CallId) -> u64 {
+        lock(&self.state).calls.get(&call).map_or(0, |entry| entry.opened)
     }
 
     /// Gives a notification to everyone who listens.

@@ -56,6 +56,13 @@ pub struct Listening {
 }
 
 impl Listening {
+    /// The name of the call that holds the stream open, as traces show it, and as
+    /// [`Client::cancel`](super::Client::cancel) takes it.
+    #[must_use]
+    pub const fn id(&self) -> CallId {
+        self.call
+    }
+
     /// What the server tells of: at most what was asked for.
     #[must_use]
     pub const fn filter(&self) -> &SubscriptionFilter {
@@ -71,6 +78,13 @@ impl Listening {
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.items.lost()
+    }
+
+    /// How often the server has opened the stream, until its end is told: never, if it has ended it before; more than
+    /// once, if it broke over HTTP and was opened anew, and then notifications may have been missed.
+    #[must_use]
+    pub fn opened(&self) -> u64 {
+        self.handle.link.opened(self.call)
     }
 
     /// Waits for the end, and tells how the stream ended.
@@ -111,6 +125,12 @@ pub struct StartListening {
 }
 
 impl StartListening {
+    /// The name of the call, as that of a [`Listening`]; `None` if it could not be made, which awaiting it tells.
+    #[must_use]
+    pub fn id(&self) -> Option<CallId> {
+        self.stream.as_ref().map(Listening::id)
+    }
+
     pub(super) fn new(
         handle: &Arc<Handle>,
         filter: &SubscriptionFilter,

@@ -22,10 +22,11 @@ mod worker;
 
 use std::sync::Arc;
 
-use mcp_sansio::client::{CallOptions, InputAnswer, List, Request, ServerFacts};
+use mcp_sansio::client::{CallOptions, Closed, InputAnswer, List, Request, ServerFacts};
 use mcp_sansio::error::Error;
 #[cfg(feature = "http")]
 use mcp_sansio::error::Misuse;
+use mcp_sansio::ids::CallId;
 use mcp_sansio::json::Json;
 use mcp_sansio::model::{
     CallToolResult, Completion, GetPromptResult, Implementation, ListResult, LoggingLevel, Prompt, ReadResourceResult,
@@ -242,7 +243,16 @@ impl Client {
         self.0.link.with(|machine, now| machine.notify(now, method, params))
     }
 
-    /// Answers a question of the server from outside of its handler, by the name that traces show.
+    /// Cancels a call or a listen stream from anywhere, by its name, with a reason for the server. Whoever awaits it is
+    /// told that it was cancelled.
+    ///
+    /// # Errors
+    /// When there is no such call, or it has ended.
+    pub fn cancel(&self, call: CallId, reason: Option<&str>) -> Result<(), Error> {
+        self.0.link.with(|machine, now| machine.cancel(now, call, reason))
+    }
+
+    /// Answers a question of the server from outside of its handler, by the name that handlers and traces are shown.
     ///
     /// # Errors
     /// When the question is not open, or the answer does not fit it.
@@ -280,6 +290,12 @@ impl Client {
     /// Waits for the end of the connection, without ending it.
     pub fn ended(&self) -> WaitEnded {
         WaitEnded(Arc::clone(&self.0.link))
+    }
+
+    /// Why the connection is over, once it is. Something of it may still be on its way: [`Client::ended`] tells.
+    #[must_use]
+    pub fn closed(&self) -> Option<Closed> {
+        self.0.link.quietly(|state| state.closed.clone())
     }
 
     /// Whether the connection is over.

@@ -75,6 +75,15 @@ impl Connection {
     }
 }
 
+/// Two are equal if they are the same connection.
+impl PartialEq for Connection {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Connection {}
+
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connection").field("closed", &self.is_closed()).finish_non_exhaustive()

@@ -404,6 +404,13 @@ impl Context {
         self.facts().state()
     }
 
+    /// The memo that an earlier run left, an object: what [`Context::once`] has kept, or a handler that asks by
+    /// answering [`InputRequired`](mcp_sansio::server::InputRequired).
+    #[must_use]
+    pub fn memo(&self) -> Option<&Json> {
+        self.facts().memo()
+    }
+
     /// Leaves state for the next run: it travels with the questions of this one.
     pub fn set_state(&self, state: impl Into<String>) {
         self.cell().set_state(state.into());

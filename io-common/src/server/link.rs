@@ -19,6 +19,7 @@ use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
+use mcp_sansio::diagnostic::Diagnostic;
 use mcp_sansio::error::Error;
 use mcp_sansio::ids::{CallId, ReplySlot, SlotId};
 use mcp_sansio::json::Json;
@@ -166,6 +167,12 @@ impl Link {
         }
     }
 
+    /// Nobody drives the machine any more. Handlers may go on, if the machine has not cancelled them.
+    #[cfg(feature = "http")]
+    pub(super) fn leave(&self) {
+        lock(&self.state).closed = true;
+    }
+
     /// The connection is over: whoever waits for it is told.
     pub(super) fn end(&self) {
         let (running, wakers) = {
@@ -210,6 +217,14 @@ impl State {
         self.machine.poll_deed()
     }
 
+    /// What a machine remarks on that nobody drives any more. The rest of what it asks for is for nobody.
+    fn last_remarks(&mut self) -> Vec<Diagnostic> {
+        if !self.closed {
+            return Vec::new();
+        }
+        std::iter::from_fn(|| self.machine.poll_deed()).filter_map(Deed::into_remark).collect()
+    }
+
     /// Moves queued deeds to `deeds`, until there are `most`. All of them belong to one catalogue.
     pub(super) fn take(&mut self, catalogue: &mut Arc<Catalogue>, deeds: &mut Vec<Deed>, most: usize) {
         let alone = !self.backlog.is_empty();
@@ -245,7 +260,7 @@ impl SlotGuard {
         let Some(slot) = self.slot.take() else { return };
         let id = slot.id();
         let now = self.link.runtime.now();
-        {
+        let remarks = {
             let mut state = lock(&self.link.state);
             state.running.remove(&id);
             match reply {
@@ -253,6 +268,10 @@ impl SlotGuard {
                 Some(reply) => drop(state.machine.reply(now, slot, reply)),
                 None => state.machine.abandon(now, slot),
             }
+            state.last_remarks()
+        };
+        for remark in remarks {
+            self.link.shared.hooks.report(&Report::Diagnostic(&remark));
         }
         self.link.driver.wake();
     }
@@ -333,17 +352,28 @@ impl Future for Request {
     }
 }
 
-impl Drop for Request {
-    fn drop(&mut self) {
-        if self.done {
+impl Request {
+    /// Withdraws the request, and tells the client why. Dropping it withdraws it without a reason.
+    pub fn cancel(mut self, reason: &str) {
+        self.withdraw(Some(reason));
+    }
+
+    fn withdraw(&mut self, reason: Option<&str>) {
+        if std::mem::replace(&mut self.done, true) {
             return;
         }
         let waiting = matches!(lock(&self.link.state).requests.remove(&self.call), Some(Waiter::Waiting(_)));
         if waiting {
             let call = self.call;
             // The request may have ended this very moment.
-            let _ = self.link.with(|machine, now| machine.cancel_request(now, call, None));
+            let _ = self.link.with(|machine, now| machine.cancel_request(now, call, reason));
         }
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        self.withdraw(None);
     }
 }
 

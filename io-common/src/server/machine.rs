@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::diagnostic::Diagnostic;
 use mcp_sansio::error::Error;
 #[cfg(feature = "http")]
 use mcp_sansio::error::Misuse;
@@ -32,6 +33,18 @@ pub(crate) enum Deed {
     Stream(server::Action),
     #[cfg(feature = "http")]
     Http(http::Action),
+}
+
+impl Deed {
+    /// The remark that it is, if it is one.
+    pub(crate) fn into_remark(self) -> Option<Diagnostic> {
+        match self {
+            Self::Stream(server::Action::Diagnostic(remark)) => Some(remark),
+            #[cfg(feature = "http")]
+            Self::Http(http::Action::Diagnostic(remark)) => Some(remark),
+            _ => None,
+        }
+    }
 }
 
 macro_rules! each {

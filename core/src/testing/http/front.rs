@@ -36,6 +36,20 @@ use crate::server::{Definition, Event, LogMessage, Progress, Reply, Sent};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AskId(u64);
 
+impl AskId {
+    /// The request as a number.
+    #[must_use]
+    pub const fn to_u64(self) -> u64 {
+        self.0
+    }
+
+    /// The inverse of [`AskId::to_u64`].
+    #[must_use]
+    pub const fn from_u64(number: u64) -> Self {
+        Self(number)
+    }
+}
+
 /// Which machine serves a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HttpMachine {

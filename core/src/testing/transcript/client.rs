@@ -5,18 +5,17 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::calls::{Calls, ClientEvent, ClientVerbs as _, Reason};
 use super::lines::{self, Lines};
-use super::play::{Problem, Role, Said, Stage, level, read};
+use super::play::{Deadline, Problem, Role, Said, Stage, level, read};
 use super::server::Message;
 use super::{Step, Verbs};
-use crate::client::{
-    Action, Answer, CacheUse, CallError, CallOptions, Client, InputAnswer, InputId, List, Request, Transport,
-};
+use crate::client::{Answer, CacheUse, CallError, CallOptions, Client, InputAnswer, InputId, List, Request};
 use crate::error::{Error, ErrorObject};
 use crate::http::client::FetchId;
-use crate::ids::{CallId, ReplySlot, RequestId, SlotId};
+use crate::ids::{CallId, RequestId, SlotId};
 use crate::json::Json;
-use crate::machine::{Input, Mono, Now, TimerKind};
+use crate::machine::{Input, Now};
 use crate::model::SubscriptionFilter;
 use crate::testing::pair::Side;
 
@@ -48,7 +47,7 @@ pub(super) const VERBS: Verbs = &[
 
 /// Calls, questions and requests of the server by the names that the file gives them.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub struct ClientMemory {
     calls: BTreeMap<String, CallId>,
     requests: BTreeMap<String, Request>,
     answers: BTreeMap<String, Answer>,
@@ -58,20 +57,28 @@ pub(super) struct Memory {
     pub(super) fetches: BTreeMap<String, FetchId>,
 }
 
-/// A client, whatever carries its messages.
-pub(super) trait Calls: Role<Memory = Memory> {
-    fn verbs(&mut self) -> &mut Client<dyn Transport>;
-
-    /// The event as one for the application, if it is.
-    fn said(event: Self::Event) -> Result<Action, Problem>;
+/// A question as a file names it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    #[serde(default)]
+    key: String,
+    method: String,
+    params: Option<Json>,
 }
 
 impl Calls for Client {
-    fn verbs(&mut self) -> &mut Client<dyn Transport> {
+    type Verbs = Self;
+
+    fn verbs(&mut self) -> &mut Self {
         self
     }
 
-    fn said(event: Action) -> Result<Action, Problem> {
+    fn heard(event: &ClientEvent) -> Option<&ClientEvent> {
+        Some(event)
+    }
+
+    fn hear(event: ClientEvent) -> Result<ClientEvent, Problem> {
         Ok(event)
     }
 }
@@ -83,21 +90,26 @@ impl Lines for Client {
 }
 
 impl Role for Client {
-    type Event = Action;
-    type Memory = Memory;
+    type Event = ClientEvent;
+    type Memory = ClientMemory;
 
     const SIDE: Side = Side::Client;
 
-    fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<Action>>, Problem> {
-        lines::poll(stage)
+    fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<ClientEvent>>, Problem> {
+        let Some(said) = lines::poll(stage)? else { return Ok(None) };
+        Ok(Some(match said {
+            Said::Event(action) => Said::Event(ClientEvent::of(action)?),
+            Said::Frame(frame) => Said::Frame(frame),
+            Said::Remark(remark) => Said::Remark(remark),
+        }))
     }
 
     fn handle_timeout(&mut self, now: Now) {
         Self::handle_timeout(self, now);
     }
 
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        Self::poll_timeout(self)
+    fn deadline(&self) -> Deadline {
+        Deadline::of(self.poll_timeout())
     }
 
     fn close(&mut self, now: Now) {
@@ -105,19 +117,29 @@ impl Role for Client {
     }
 
     fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {
-        stage.done(|client, now| client.connect(now))?;
-        let initialize = stage.frame()?;
-        let result = handshake_result(&initialize, version, capabilities)?;
-        stage.say(&result)?;
-        stage.frame()?;
-        match stage.event()? {
-            Action::Connected(_) => Ok(()),
-            other => Err(format!("instead of a connection: {other:?}")),
-        }
+        stage.open_pinned(version, capabilities)
     }
 
     fn take(stage: &mut Stage<Self>, step: &Step, rest: &[Step]) -> Result<(), Problem> {
         stage.line_step(step, rest).unwrap_or_else(|| stage.call_step(step))
+    }
+}
+
+impl<M: Calls + Lines> Stage<M> {
+    /// Opens a legacy session on stdio.
+    ///
+    /// # Errors
+    /// When it does not open.
+    pub fn open_pinned(&mut self, version: &str, capabilities: &Json) -> Result<(), Problem> {
+        self.done(|client, now| client.connect(now))?;
+        let initialize = self.frame()?;
+        let result = handshake_result(&initialize, version, capabilities)?;
+        self.say(&result)?;
+        self.frame()?;
+        match M::hear(self.event()?)? {
+            ClientEvent::Connected(_) => Ok(()),
+            other => Err(format!("instead of a connection: {other:?}")),
+        }
     }
 }
 
@@ -135,8 +157,11 @@ pub(super) fn handshake_result(initialize: &str, version: &str, capabilities: &J
 }
 
 impl<M: Calls> Stage<M> {
-    /// Takes a step of this module.
-    pub(super) fn call_step(&mut self, step: &Step) -> Result<(), Problem> {
+    /// Takes a step that every client has.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn call_step(&mut self, step: &Step) -> Result<(), Problem> {
         match &*step.verb {
             "closed" => self.call_closed(step),
             "connect" => self.done(|client, now| client.connect(now)),
@@ -156,7 +181,7 @@ impl<M: Calls> Stage<M> {
             }
             "listen" => {
                 let filter: SubscriptionFilter = read(&step.value)?;
-                self.start(step, None, |client, now| client.listen(now, &filter, CallOptions::new()))
+                self.start(step, None, |client, now| client.listen(now, &filter))
             }
             "set_level" => {
                 let level = level(&step.value)?;
@@ -171,7 +196,7 @@ impl<M: Calls> Stage<M> {
             "reply" => {
                 let slot = self.asked(step.more.get("to").ok_or("reply to whom?")?)?;
                 let reply = reply(&step.value)?;
-                self.done(|client, now| client.reply(now, ReplySlot::from_id(slot), reply))
+                self.done(|client, now| client.reply(now, slot, reply))
             }
             "notify" => {
                 let Message { method, params } = read(&step.value)?;
@@ -182,20 +207,45 @@ impl<M: Calls> Stage<M> {
         }
     }
 
-    pub(super) fn done<T>(
-        &mut self,
-        act: impl FnOnce(&mut Client<dyn Transport>, Now) -> Result<T, Error>,
-    ) -> Result<T, Problem> {
+    pub(super) fn done<T>(&mut self, act: impl FnOnce(&mut M::Verbs, Now) -> Result<T, Error>) -> Result<T, Problem> {
         act(self.machine.verbs(), self.now).map_err(|error| format!("refused: {error}"))
     }
 
-    fn app_event(&mut self) -> Result<Action, Problem> {
-        M::said(self.event()?)
+    /// The event that a step means. What has an order of its own (the notifications, the progress of a call) is not
+    /// looked through any further.
+    fn app_event(&mut self, step: &Step) -> Result<ClientEvent, Problem> {
+        let name = |member: &str| step.more.get(member).and_then(|name| name.parse::<String>().ok());
+        let itself = step.value.parse::<String>().ok();
+        let id = |name: Option<String>| name.and_then(|name| self.memory.calls.get(&name).copied());
+        let of = id(name("of"));
+        let call = id(itself.clone());
+        let input = itself.as_ref().and_then(|name| self.memory.inputs.get(name).copied());
+        let slot = itself.as_ref().and_then(|name| self.memory.slots.get(name).copied());
+        let asked = step.value.parse::<Asked>().ok();
+        let fits = |event: &M::Event| match (&*step.verb, M::heard(event)) {
+            ("closed", Some(ClientEvent::Closed(_)))
+            | ("connected", Some(ClientEvent::Connected(_)))
+            | ("renewed", Some(ClientEvent::Renewed(_)))
+            | ("notified", Some(ClientEvent::Notified { .. })) => true,
+            ("done", Some(ClientEvent::Done { call: ended, .. })) => call == Some(*ended),
+            ("progress", Some(ClientEvent::Progress { call, .. }))
+            | ("listening", Some(ClientEvent::Listening { call, .. })) => of.is_none_or(|of| of == *call),
+            ("need_input", Some(ClientEvent::NeedInput { key, method, .. })) => {
+                asked.as_ref().is_some_and(|asked| asked.key == *key && asked.method == *method)
+            }
+            ("invoke", Some(ClientEvent::Invoke { method, .. })) => {
+                asked.as_ref().is_some_and(|asked| asked.method == *method)
+            }
+            ("cancelled_input", Some(ClientEvent::CancelledInput { input: gone, .. })) => input == Some(*gone),
+            ("cancelled_invoke", Some(ClientEvent::CancelledInvoke { slot: gone, .. })) => slot == Some(*gone),
+            _ => false,
+        };
+        M::hear(self.event_of(fits)?)
     }
 
     fn call_closed(&mut self, step: &Step) -> Result<(), Problem> {
-        let why = match self.app_event()? {
-            Action::Closed(closed) => closed.name(),
+        let why = match self.app_event(step)? {
+            ClientEvent::Closed(why) => why,
             other => return Err(format!("another event: {other:?}")),
         };
         if read::<String>(&step.value)? == why { Ok(()) } else { Err(format!("closed for {why}")) }
@@ -215,7 +265,7 @@ impl<M: Calls> Stage<M> {
         &mut self,
         step: &Step,
         request: Option<Request>,
-        act: impl FnOnce(&mut Client<dyn Transport>, Now) -> Result<CallId, Error>,
+        act: impl FnOnce(&mut M::Verbs, Now) -> Result<CallId, Error>,
     ) -> Result<(), Problem> {
         let call = self.done(act)?;
         let name: String = step.more.get("as").map(read).transpose()?.unwrap_or_default();
@@ -241,7 +291,8 @@ impl<M: Calls> Stage<M> {
         let name: String = read(&step.value)?;
         let input = *self.memory.inputs.get(&name).ok_or("no such question")?;
         let answer = answer(step.more.get("answer").ok_or("what is the answer?")?)?;
-        match (self.machine.verbs().supply_input(self.now, input, &answer), step.more.contains_key("refused")) {
+        let wrong = step.more.contains_key("refused");
+        match (self.machine.verbs().supply(self.now, input, answer, wrong), wrong) {
             (Ok(()), false) | (Err(_), true) => Ok(()),
             (Ok(()), true) => Err("the machine took it".to_owned()),
             (Err(error), false) => Err(format!("refused: {error}")),
@@ -250,9 +301,9 @@ impl<M: Calls> Stage<M> {
 
     fn settled(&mut self, step: &Step) -> Result<(), Problem> {
         let wanted: String = read(&step.value)?;
-        match (&*step.verb, self.app_event()?) {
-            ("connected", Action::Connected(facts)) | ("renewed", Action::Renewed(facts))
-                if facts.version.as_str() == wanted =>
+        match (&*step.verb, self.app_event(step)?) {
+            ("connected", ClientEvent::Connected(version)) | ("renewed", ClientEvent::Renewed(version))
+                if version.as_str() == wanted =>
             {
                 Ok(())
             }
@@ -262,43 +313,38 @@ impl<M: Calls> Stage<M> {
 
     /// Steps that an event must follow.
     fn event_step(&mut self, step: &Step) -> Result<(), Problem> {
-        match (&*step.verb, self.app_event()?) {
-            ("done", Action::Done { call, outcome }) if call == self.call(&step.value)? => self.ended(step, outcome),
-            ("progress", Action::Progress { call, progress }) if self.is(step, "of", Some(call))? => {
-                self.kept.compare(&step.value, progress.raw.get())
+        match (&*step.verb, self.app_event(step)?) {
+            ("done", ClientEvent::Done { call, outcome }) if call == self.call(&step.value)? => {
+                self.ended(step, outcome)
             }
-            ("need_input", Action::NeedInput(needed)) if self.is(step, "of", needed.call)? => {
-                #[derive(Deserialize)]
-                #[serde(deny_unknown_fields)]
-                struct Needed {
-                    #[serde(default)]
-                    key: String,
-                    method: String,
-                    params: Option<Json>,
-                }
-                let wanted: Needed = read(&step.value)?;
-                let method = needed.request.method().map_or("", crate::spec::Method::as_str);
-                if wanted.key != needed.key || wanted.method != method {
-                    return Err(format!("the question {:?}, {method}", needed.key));
+            ("progress", ClientEvent::Progress { call, raw }) if self.is(step, "of", Some(call))? => {
+                self.kept.compare(&step.value, raw.get())
+            }
+            ("need_input", ClientEvent::NeedInput { input, call, key, method, params })
+                if self.is(step, "of", call)? =>
+            {
+                let wanted: Asked = read(&step.value)?;
+                if wanted.key != key || wanted.method != method {
+                    return Err(format!("the question {key:?}, {method}"));
                 }
                 if let Some(name) = step.more.get("as") {
-                    self.memory.inputs.insert(read(name)?, needed.input);
+                    self.memory.inputs.insert(read(name)?, input);
                 }
-                wanted.params.map_or(Ok(()), |wanted| self.kept.compare(&wanted, needed.raw.get()))
+                wanted.params.map_or(Ok(()), |wanted| self.kept.compare(&wanted, params.get()))
             }
-            ("cancelled_input", Action::CancelledInput { input, reason }) => {
+            ("cancelled_input", ClientEvent::CancelledInput { input, reason }) => {
                 let name: String = read(&step.value)?;
                 let same = self.memory.inputs.get(&name) == Some(&input);
-                if same { check_reason(step, reason.as_deref()) } else { Err("another question".to_owned()) }
+                if same { check_reason(step, &reason) } else { Err("another question".to_owned()) }
             }
-            ("invoke", Action::Invoke { slot, method, params }) => {
+            ("invoke", ClientEvent::Invoke { slot, method, params }) => {
                 let wanted: Message = read(&step.value)?;
-                if *wanted.method != *method {
+                if wanted.method != method {
                     return Err(format!("the request {method}"));
                 }
                 wanted.params.map_or(Ok(()), |wanted| self.kept.compare(&wanted, params.get()))?;
                 if let Some(name) = step.more.get("as") {
-                    self.memory.slots.insert(read(name)?, slot.id());
+                    self.memory.slots.insert(read(name)?, slot);
                 }
                 match step.more.get("reply") {
                     Some(answer) => {
@@ -308,17 +354,21 @@ impl<M: Calls> Stage<M> {
                     None => Ok(()),
                 }
             }
-            ("cancelled_invoke", Action::CancelledInvoke { slot, reason }) if slot == self.asked(&step.value)? => {
-                check_reason(step, reason.as_deref())
+            ("cancelled_invoke", ClientEvent::CancelledInvoke { slot, reason })
+                if slot == self.asked(&step.value)? =>
+            {
+                check_reason(step, &reason)
             }
-            ("notified", Action::Notified { method, params, subscription }) if self.is(step, "of", subscription)? => {
+            ("notified", ClientEvent::Notified { method, params, subscription })
+                if self.is(step, "of", subscription)? =>
+            {
                 let wanted: Message = read(&step.value)?;
-                if *wanted.method != *method {
+                if wanted.method != method {
                     return Err(format!("the notification {method}"));
                 }
                 wanted.params.map_or(Ok(()), |wanted| self.kept.compare(&wanted, params.get()))
             }
-            ("listening", Action::Listening { call, filter }) if self.is(step, "of", Some(call))? => {
+            ("listening", ClientEvent::Listening { call, filter }) if self.is(step, "of", Some(call))? => {
                 let filter = Json::from_value(&filter).map_err(|error| error.to_string())?;
                 self.kept.compare(&step.value, filter.get())
             }
@@ -334,9 +384,13 @@ impl<M: Calls> Stage<M> {
         }
     }
 
-    fn ended(&mut self, step: &Step, outcome: Result<Answer, CallError>) -> Result<(), Problem> {
+    fn ended(&mut self, step: &Step, outcome: Result<Option<Answer>, CallError>) -> Result<(), Problem> {
         match outcome {
-            Ok(answer) => {
+            Ok(None) => {
+                let wanted = step.more.get("result").ok_or("it succeeded")?;
+                self.kept.compare(wanted, "null")
+            }
+            Ok(Some(answer)) => {
                 let cached: bool = step.more.get("cached").map(read).transpose()?.unwrap_or(false);
                 if answer.is_cached() != cached {
                     return Err(format!("whether it was cached: {}", answer.is_cached()));
@@ -381,9 +435,12 @@ impl<M: Calls> Stage<M> {
     }
 }
 
-fn check_reason(step: &Step, reason: Option<&str>) -> Result<(), Problem> {
+fn check_reason(step: &Step, reason: &Reason) -> Result<(), Problem> {
     let wanted: Option<String> = step.more.get("reason").map(read).transpose()?;
-    if wanted.is_none() || wanted.as_deref() == reason { Ok(()) } else { Err(format!("the reason is {reason:?}")) }
+    match reason {
+        Reason::Said(said) if wanted.is_some() && wanted != *said => Err(format!("the reason is {said:?}")),
+        _ => Ok(()),
+    }
 }
 
 fn list(json: &Json) -> Result<List, Problem> {

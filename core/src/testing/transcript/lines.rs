@@ -19,7 +19,11 @@ pub(super) const VERBS: Verbs = &[("in", &["invalid"]), ("out", &[]), ("end", &[
 const TRAILING: usize = 9;
 
 /// A machine of a byte stream.
-pub(super) trait Lines: Role {
+pub trait Lines: Role {
+    /// Something happens on the stream: bytes come, or their end.
+    ///
+    /// # Errors
+    /// As the machine's own `handle`.
     fn handle(&mut self, now: Now, input: Input) -> Result<(), Error>;
 }
 
@@ -30,12 +34,7 @@ pub(super) fn poll<M: Lines + Machine>(stage: &mut Stage<M>) -> Result<Option<Sa
         Sorted::Diagnostic(remark) => Said::Remark(remark),
         Sorted::Event { action, .. } => Said::Event(action),
         Sorted::Frame(frame) => {
-            let line = frame.strip_suffix(b"\n").ok_or("a frame has no newline")?;
-            let text = std::str::from_utf8(line).map_err(|_| "a frame is not UTF-8")?;
-            if text.contains('\n') {
-                return Err("a newline within a frame".to_owned());
-            }
-            stage.note(M::SIDE, text, false);
+            stage.written(&frame)?;
             // Once it is closed, nobody asks what was written.
             let _ = Lines::handle(&mut stage.machine, stage.now, Input::Written(frame.len()));
             Said::Frame(frame)
@@ -44,8 +43,22 @@ pub(super) fn poll<M: Lines + Machine>(stage: &mut Stage<M>) -> Result<Option<Sa
 }
 
 impl<M: Lines> Stage<M> {
-    /// Takes a step of this module; `None` if it is none.
-    pub(super) fn line_step(&mut self, step: &Step, rest: &[Step]) -> Option<Result<(), Problem>> {
+    /// Notes a frame that the machine has written.
+    ///
+    /// # Errors
+    /// When it is not one line of UTF-8.
+    pub fn written(&mut self, frame: &[u8]) -> Result<(), Problem> {
+        let line = frame.strip_suffix(b"\n").ok_or("a frame has no newline")?;
+        let text = std::str::from_utf8(line).map_err(|_| "a frame is not UTF-8")?;
+        if text.contains('\n') {
+            return Err("a newline within a frame".to_owned());
+        }
+        self.note(M::SIDE, text, false);
+        Ok(())
+    }
+
+    /// Takes a step of stdio; `None` if it is none.
+    pub fn line_step(&mut self, step: &Step, rest: &[Step]) -> Option<Result<(), Problem>> {
         match &*step.verb {
             "in" => Some(self.input(step, rest)),
             "out" => Some(self.output(&step.value)),
@@ -78,7 +91,10 @@ impl<M: Lines> Stage<M> {
     }
 
     /// Gives a line to the machine that no step has.
-    pub(super) fn say(&mut self, line: &str) -> Result<(), Problem> {
+    ///
+    /// # Errors
+    /// When it is not taken.
+    pub fn say(&mut self, line: &str) -> Result<(), Problem> {
         self.note(other(M::SIDE), line, false);
         self.feed_machine(Input::Bytes(format!("{line}\n").into()))
     }
@@ -97,8 +113,11 @@ impl<M: Lines> Stage<M> {
     }
 
     /// A frame that the machine must write now, whatever it says.
-    pub(super) fn frame(&mut self) -> Result<String, Problem> {
-        match self.next()? {
+    ///
+    /// # Errors
+    /// When it writes none.
+    pub fn frame(&mut self) -> Result<String, Problem> {
+        match self.next(|said| matches!(said, Said::Frame(_)))? {
             Some(Said::Frame(frame)) => Ok(String::from_utf8_lossy(&frame).trim_end().to_owned()),
             Some(other) => Err(format!("instead of a frame: {}", shown(&other))),
             None => Err("nothing was written".to_owned()),

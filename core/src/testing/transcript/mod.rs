@@ -23,6 +23,7 @@
 //! Remarks (`diagnostic`) that no step names are passed over; everything else that the machine says must be named,
 //! to the last action.
 
+mod calls;
 mod client;
 mod compare;
 mod http;
@@ -38,6 +39,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use thiserror::Error;
 
+pub use self::calls::{Calls, ClientEvent, ClientVerbs, Reason};
+pub use self::client::ClientMemory;
+pub use self::http::client::{Fetches, HttpClientEvent, Wanted};
+pub use self::http::server::Hosts;
+pub use self::lines::Lines;
+pub use self::play::{Deadline, Problem, Role, Said, Stage};
+pub use self::server::{Message, ServerEvent, ServerMemory, Serves};
+use super::http::HttpFront;
 use super::pair::{Frame, Side};
 use crate::client::Client;
 use crate::http::client::HttpClient;
@@ -179,12 +188,21 @@ impl Transcript {
         })
     }
 
+    /// Plays the transcript against whatever takes the steps of its role and transport, and has what it starts with:
+    /// nothing has happened to it; with a [`Session`], a client is pinned to its revision.
+    ///
+    /// # Errors
+    /// Where it went another way; a transcript of another role or transport goes wrong at its first step.
+    pub fn play<M: Role>(&self, machine: M, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
+        Stage::new(machine, feed).play(self)
+    }
+
     /// Plays the transcript against a server that nothing has happened to.
     ///
     /// # Errors
     /// Where the server went another way; a transcript for clients goes wrong at its first step.
     pub fn play_server(&self, server: Server, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
-        play::Stage::new(server, feed).play(self)
+        self.play(server, feed)
     }
 
     /// Plays the transcript against a client that nothing has happened to. With a [`Session`], a client that is
@@ -193,7 +211,7 @@ impl Transcript {
     /// # Errors
     /// Where the client went another way; a transcript for servers goes wrong at its first step.
     pub fn play_client(&self, client: Client, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
-        play::Stage::new(client, feed).play(self)
+        self.play(client, feed)
     }
 
     /// Plays the transcript against a server of Streamable HTTP.
@@ -209,7 +227,7 @@ impl Transcript {
         options: Options,
         feed: Feed,
     ) -> Result<Vec<Frame>, Mismatch> {
-        play::Stage::new(http::server::Site::new(definition.into(), options), feed).play(self)
+        self.play(HttpFront::new(definition, options), feed)
     }
 
     /// Plays the transcript against a client of Streamable HTTP that nothing has happened to. With a [`Session`], a
@@ -218,7 +236,7 @@ impl Transcript {
     /// # Errors
     /// Where the client went another way; a transcript of another role or transport goes wrong at its first step.
     pub fn play_http_client(&self, client: HttpClient, feed: Feed) -> Result<Vec<Frame>, Mismatch> {
-        play::Stage::new(client, feed).play(self)
+        self.play(client, feed)
     }
 }
 
@@ -231,7 +249,7 @@ const COMMON: Verbs =
 
 /// One step.
 #[derive(Clone, Debug)]
-struct Step {
+pub struct Step {
     verb: String,
     value: Json,
     more: BTreeMap<String, Json>,

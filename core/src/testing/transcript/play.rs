@@ -25,40 +25,93 @@ use crate::testing::pair::{Frame, Side};
 const END_OF_FILE: &str = "end of file";
 
 /// Why a step fails.
-pub(super) type Problem = String;
+pub type Problem = String;
 
 /// Something that a machine says.
 #[derive(Debug)]
-pub(super) enum Said<E> {
+pub enum Said<E> {
     /// A frame of a byte stream, newline included.
     Frame(Bytes),
+    /// Passed over unless a step names it.
     Remark(Diagnostic),
     /// Whoever drives the machine, or its application, must see it.
     Event(E),
 }
 
-/// A machine with the steps that only it has.
-pub(super) trait Role: Sized {
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadline {
+    /// Nothing.
+    None,
+    /// This moment, for this reason.
+    At(Mono, TimerKind),
+    /// This moment; why is not known.
+    Moment(Mono),
+}
+
+impl Deadline {
+    /// As a machine says it.
+    #[must_use]
+    pub fn of(due: Option<(Mono, TimerKind)>) -> Self {
+        due.map_or(Self::None, |(at, kind)| Self::At(at, kind))
+    }
+
+    fn check(self, now: Mono, in_ms: u64, wanted: &str) -> Result<(), Problem> {
+        let until = |at| now.until(at).as_millis();
+        match self {
+            Self::None => Err("nothing is waited for".to_owned()),
+            Self::At(at, kind) if until(at) != u128::from(in_ms) || kind.name() != wanted => {
+                Err(format!("the deadline is {} in {} ms", kind.name(), until(at)))
+            }
+            Self::Moment(at) if until(at) != u128::from(in_ms) => Err(format!("the deadline is in {} ms", until(at))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whatever takes the steps of a role: a machine, or something that has one inside.
+pub trait Role: Sized {
+    /// What its driver or its application must see.
     type Event: std::fmt::Debug;
     /// What is remembered between steps.
     type Memory: Default;
 
-    /// Which side the machine is.
+    /// Which side it is.
     const SIDE: Side;
+    /// Whether frames and events come in one order. If not, a step looks for the next of its own kind.
+    const ORDERED: bool = true;
 
+    /// The next thing that it says. `None`: it has said everything that it has to say for now.
+    ///
+    /// # Errors
+    /// What it must not say.
     fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<Self::Event>>, Problem>;
 
+    /// Time has passed.
     fn handle_timeout(&mut self, now: Now);
 
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)>;
+    /// What it waits for.
+    fn deadline(&self) -> Deadline;
 
+    /// Ends it.
     fn close(&mut self, now: Now);
 
     /// Opens the legacy session that a transcript starts with.
+    ///
+    /// # Errors
+    /// When it does not open.
     fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem>;
 
     /// Takes a step that not all machines have. `rest` are those that follow.
+    ///
+    /// # Errors
+    /// When the step fails.
     fn take(stage: &mut Stage<Self>, step: &Step, rest: &[Step]) -> Result<(), Problem>;
+
+    /// What is still to be checked, for which the transcript ends too early.
+    fn unchecked(_stage: &Stage<Self>) -> Option<String> {
+        None
+    }
 
     /// What is left beside the events that the stage keeps.
     fn left(_stage: &Stage<Self>) -> Option<String> {
@@ -66,9 +119,13 @@ pub(super) trait Role: Sized {
     }
 }
 
-pub(super) struct Stage<M: Role> {
-    pub(super) machine: M,
-    pub(super) now: Now,
+/// Where a transcript is played: the machine, its clock, and what it has said.
+#[derive(Debug)]
+pub struct Stage<M: Role> {
+    /// The machine.
+    pub machine: M,
+    /// The time: that of the transcript.
+    pub now: Now,
     pub(super) kept: Kept,
     pub(super) memory: M::Memory,
     pub(super) feed: Feed,
@@ -111,7 +168,8 @@ impl<M: Role> Stage<M> {
             let rest = transcript.steps.get(index + 1..).unwrap_or_default();
             self.step(step, rest).map_err(|problem| failed(index + 1, &step.verb, problem))?;
         }
-        self.quiet().map_err(|problem| failed(transcript.steps.len() + 1, END_OF_FILE, problem))?;
+        let over = self.quiet().and_then(|()| M::unchecked(&self).map_or(Ok(()), Err));
+        over.map_err(|problem| failed(transcript.steps.len() + 1, END_OF_FILE, problem))?;
         Ok(self.frames)
     }
 
@@ -143,23 +201,43 @@ impl<M: Role> Stage<M> {
     }
 
     /// Notes what one side has said to the other.
-    pub(super) fn note(&mut self, from: Side, text: &str, wrong: bool) {
+    pub fn note(&mut self, from: Side, text: &str, wrong: bool) {
         self.frames.push(Frame { from, at: self.now.mono, text: text.to_owned(), wrong });
     }
 
     /// An event, which must come now.
-    pub(super) fn event(&mut self) -> Result<M::Event, Problem> {
-        match self.next()? {
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn event(&mut self) -> Result<M::Event, Problem> {
+        self.event_of(|_| true)
+    }
+
+    /// The same; where there is no order, the next event that fits.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn event_of(&mut self, fits: impl Fn(&M::Event) -> bool) -> Result<M::Event, Problem> {
+        match self.next(|said| matches!(said, Said::Event(event) if fits(event)))? {
             Some(Said::Event(event)) => Ok(event),
             Some(other) => Err(format!("instead of an event: {}", shown(&other))),
-            None => Err("nothing happened".to_owned()),
+            None => Err(match self.said.front() {
+                Some(other) => format!("nothing of the kind happened, but {}", shown(other)),
+                None => "nothing happened".to_owned(),
+            }),
         }
     }
 
-    /// The next thing that is no remark.
-    pub(super) fn next(&mut self) -> Result<Option<Said<M::Event>>, Problem> {
+    /// The next thing that is no remark; where there is no order among frames and events, the next one of a kind.
+    pub(super) fn next(&mut self, of: impl Fn(&Said<M::Event>) -> bool) -> Result<Option<Said<M::Event>>, Problem> {
         self.drain()?;
-        Ok(self.said.pop_front())
+        let place = if M::ORDERED { Some(0) } else { self.said.iter().position(of) };
+        Ok(place.and_then(|place| self.said.remove(place)))
+    }
+
+    /// Whether something was said that no step has asked for.
+    pub(super) fn says_more(&self) -> bool {
+        !self.said.is_empty()
     }
 
     fn diagnostic(&mut self, expected: &Json) -> Result<(), Problem> {
@@ -186,20 +264,15 @@ impl<M: Role> Stage<M> {
         }
         let expected: Timeout = read(expected)?;
         self.drain()?;
-        let Some((at, kind)) = self.machine.poll_timeout() else { return Err("nothing is waited for".to_owned()) };
-        let (in_ms, kind) = (self.now.mono.until(at).as_millis(), kind.name());
-        if in_ms == u128::from(expected.in_ms) && kind == expected.kind {
-            Ok(())
-        } else {
-            Err(format!("the deadline is {kind} in {in_ms} ms"))
-        }
+        self.machine.deadline().check(self.now.mono, expected.in_ms, &expected.kind)
     }
 
     fn idle(&mut self) -> Result<(), Problem> {
         self.quiet()?;
-        match self.machine.poll_timeout() {
-            None => Ok(()),
-            Some((_, kind)) => Err(format!("waiting for {}", kind.name())),
+        match self.machine.deadline() {
+            Deadline::None => Ok(()),
+            Deadline::At(_, kind) => Err(format!("waiting for {}", kind.name())),
+            Deadline::Moment(at) => Err(format!("waiting for {:?}", self.now.mono.until(at))),
         }
     }
 

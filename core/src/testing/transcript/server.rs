@@ -6,16 +6,19 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::http::server::Ask;
 use super::lines::{self, Lines};
-use super::play::{Problem, Role, Said, Stage, read};
+use super::play::{Deadline, Problem, Role, Said, Stage, read};
 use super::words::{describe, event, reply};
 use super::{Step, Verbs};
 use crate::error::Error;
 use crate::ids::{CallId, ReplySlot, SlotId};
 use crate::json::Json;
-use crate::machine::{Input, Mono, Now, TimerKind};
+use crate::machine::{Input, Now};
 use crate::model::Extra;
 use crate::server::{Action, Event, LogMessage, Notified, Progress, Reply, RequestFailure, Sent, Server};
+use crate::spec::Method;
+use crate::testing::http::AskId;
 use crate::testing::pair::Side;
 
 pub(super) const VERBS: Verbs = &[
@@ -38,39 +41,131 @@ pub(super) const VERBS: Verbs = &[
 
 /// Invocations and requests by the names that the file gives them, each with the machine that it came from.
 #[derive(Debug)]
-pub(super) struct Memory<P> {
+pub struct ServerMemory<P> {
     pub(super) slots: BTreeMap<String, (P, SlotId)>,
     requests: BTreeMap<String, (P, CallId)>,
     /// Machines by the names of the exchanges that came to them.
     pub(super) places: BTreeMap<String, P>,
+    /// Exchanges by their names.
+    pub(super) asks: BTreeMap<String, Ask>,
+    /// What is compared when a client reads again that has stopped.
+    pub(super) later: Vec<Step>,
 }
 
-impl<P> Default for Memory<P> {
+impl<P> Default for ServerMemory<P> {
     fn default() -> Self {
-        Self { slots: BTreeMap::new(), requests: BTreeMap::new(), places: BTreeMap::new() }
+        Self {
+            slots: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            places: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            later: Vec::new(),
+        }
+    }
+}
+
+/// What a server says to its application.
+#[derive(Debug)]
+pub enum ServerEvent {
+    /// Application code runs: what for, by the names that files have for it.
+    Invoked {
+        /// The invocation.
+        slot: SlotId,
+        /// Its description.
+        call: Extra,
+    },
+    /// The client wants no answer any more.
+    Cancelled {
+        /// The invocation.
+        slot: SlotId,
+        /// Why, if it has said so.
+        reason: Option<Box<str>>,
+    },
+    /// A notification for the application.
+    Notified {
+        /// Its method.
+        method: Box<str>,
+        /// Its params, an object.
+        params: Json,
+    },
+    /// The client has answered a request of the application.
+    Answered {
+        /// The request.
+        call: CallId,
+        /// The answer.
+        outcome: Result<Json, RequestFailure>,
+    },
+    /// It is over: why, by the name that files have for it; `None` if nobody says so.
+    Closed(Option<&'static str>),
+}
+
+impl ServerEvent {
+    /// As a machine says it.
+    pub(super) fn of(action: Action) -> Result<Self, Problem> {
+        let plain = |method: Method| Self::Notified { method: method.as_str().into(), params: Json::EMPTY_OBJECT };
+        Ok(match action {
+            Action::Invoke(invocation) => Self::Invoked { slot: invocation.slot.id(), call: describe(&invocation) },
+            Action::Cancelled { slot, reason } => Self::Cancelled { slot, reason },
+            Action::Notified(Notified::Initialized) => plain(Method::Initialized),
+            Action::Notified(Notified::RootsListChanged) => plain(Method::RootsListChanged),
+            Action::Notified(Notified::Custom { method, params }) => Self::Notified { method, params },
+            Action::Answered { call, outcome } => Self::Answered { call, outcome },
+            Action::Closed(closed) => Self::Closed(Some(closed.name())),
+            other => return Err(format!("no event: {other:?}")),
+        })
     }
 }
 
 /// A server, whatever carries its messages. On stdio it is one machine; over HTTP there is one in each place.
-pub(super) trait Serves: Role<Memory = Memory<Self::Place>, Event = (Self::Place, Action)> {
+///
+/// Invocations and requests have the names that whoever implements this gives them. The verbs are those of a machine,
+/// and fail as they do.
+pub trait Serves: Role<Memory = ServerMemory<Self::Place>, Event = (Self::Place, ServerEvent)> {
+    /// Which machine.
     type Place: Copy + PartialEq + Debug;
 
     /// Where a step goes that names neither an invocation nor an exchange.
     const ALONE: Option<Self::Place>;
 
-    fn reply(&mut self, now: Now, place: Self::Place, slot: ReplySlot, reply: Reply) -> Result<(), Error>;
+    /// Which machine serves a request of HTTP.
+    fn served_by(&self, _ask: AskId) -> Option<Self::Place> {
+        None
+    }
 
-    fn abandon(&mut self, now: Now, place: Self::Place, slot: ReplySlot);
+    /// Answers an invocation.
+    ///
+    /// # Errors
+    /// When it may not be answered, or not like this.
+    fn reply(&mut self, now: Now, place: Self::Place, slot: SlotId, reply: Reply) -> Result<(), Error>;
 
+    /// The handler of an invocation is gone.
+    fn abandon(&mut self, now: Now, place: Self::Place, slot: SlotId);
+
+    /// Reports progress of an invocation.
+    ///
+    /// # Errors
+    /// When there is no such invocation.
     fn progress(&mut self, now: Now, place: Self::Place, slot: SlotId, progress: &Progress) -> Result<Sent, Error>;
 
+    /// Logs, for an invocation or the session.
+    ///
+    /// # Errors
+    /// When there is no such invocation.
     fn log(&mut self, now: Now, place: Self::Place, slot: Option<SlotId>, message: &LogMessage) -> Result<Sent, Error>;
 
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// When it may not be sent.
     fn notify(&mut self, now: Now, place: Self::Place, method: &str, params: Option<&Json>) -> Result<(), Error>;
 
-    /// `None` where nobody says what became of it.
+    /// Something has changed. `None` where nobody says what became of it.
     fn publish(&mut self, now: Now, event: &Event) -> Option<Sent>;
 
+    /// Asks the client, for an invocation or the session.
+    ///
+    /// # Errors
+    /// When it may not be asked.
     fn request(
         &mut self,
         now: Now,
@@ -80,6 +175,10 @@ pub(super) trait Serves: Role<Memory = Memory<Self::Place>, Event = (Self::Place
         timeout: Option<Duration>,
     ) -> Result<CallId, Error>;
 
+    /// Withdraws a request.
+    ///
+    /// # Errors
+    /// When it is not open.
     fn cancel_request(&mut self, now: Now, place: Self::Place, call: CallId, reason: Option<&str>)
     -> Result<(), Error>;
 }
@@ -95,12 +194,12 @@ impl Serves for Server {
 
     const ALONE: Option<()> = Some(());
 
-    fn reply(&mut self, now: Now, (): (), slot: ReplySlot, reply: Reply) -> Result<(), Error> {
-        Self::reply(self, now, slot, reply)
+    fn reply(&mut self, now: Now, (): (), slot: SlotId, reply: Reply) -> Result<(), Error> {
+        Self::reply(self, now, ReplySlot::from_id(slot), reply)
     }
 
-    fn abandon(&mut self, now: Now, (): (), slot: ReplySlot) {
-        Self::abandon(self, now, slot);
+    fn abandon(&mut self, now: Now, (): (), slot: SlotId) {
+        Self::abandon(self, now, ReplySlot::from_id(slot));
     }
 
     fn progress(&mut self, now: Now, (): (), slot: SlotId, progress: &Progress) -> Result<Sent, Error> {
@@ -136,14 +235,15 @@ impl Serves for Server {
 }
 
 impl Role for Server {
-    type Event = ((), Action);
-    type Memory = Memory<()>;
+    type Event = ((), ServerEvent);
+    type Memory = ServerMemory<()>;
 
     const SIDE: Side = Side::Server;
 
-    fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<((), Action)>>, Problem> {
-        Ok(lines::poll(stage)?.map(|said| match said {
-            Said::Event(action) => Said::Event(((), action)),
+    fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<Self::Event>>, Problem> {
+        let Some(said) = lines::poll(stage)? else { return Ok(None) };
+        Ok(Some(match said {
+            Said::Event(action) => Said::Event(((), ServerEvent::of(action)?)),
             Said::Frame(frame) => Said::Frame(frame),
             Said::Remark(remark) => Said::Remark(remark),
         }))
@@ -153,8 +253,8 @@ impl Role for Server {
         Self::handle_timeout(self, now);
     }
 
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        Self::poll_timeout(self)
+    fn deadline(&self) -> Deadline {
+        Deadline::of(self.poll_timeout())
     }
 
     fn close(&mut self, now: Now) {
@@ -162,17 +262,27 @@ impl Role for Server {
     }
 
     fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {
-        stage.say(&initialize(version, capabilities))?;
-        let answer = stage.frame()?;
-        if !answer.contains(version) {
-            return Err(format!("the session was not opened: {answer}"));
-        }
-        stage.say(INITIALIZED)?;
-        stage.event().map(drop)
+        stage.open_session(version, capabilities)
     }
 
     fn take(stage: &mut Stage<Self>, step: &Step, rest: &[Step]) -> Result<(), Problem> {
         stage.line_step(step, rest).unwrap_or_else(|| stage.serve_step(step))
+    }
+}
+
+impl<M: Serves + Lines> Stage<M> {
+    /// Opens a legacy session on stdio.
+    ///
+    /// # Errors
+    /// When it does not open.
+    pub fn open_session(&mut self, version: &str, capabilities: &Json) -> Result<(), Problem> {
+        self.say(&initialize(version, capabilities))?;
+        let answer = self.frame()?;
+        if !answer.contains(version) {
+            return Err(format!("the session was not opened: {answer}"));
+        }
+        self.say(INITIALIZED)?;
+        self.event().map(drop)
     }
 }
 
@@ -189,14 +299,19 @@ pub(super) const INITIALIZED: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifica
 /// A method with its params.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Message {
-    pub(super) method: String,
-    pub(super) params: Option<Json>,
+pub struct Message {
+    /// The method.
+    pub method: String,
+    /// An object.
+    pub params: Option<Json>,
 }
 
 impl<M: Serves> Stage<M> {
-    /// Takes a step of this module.
-    pub(super) fn serve_step(&mut self, step: &Step) -> Result<(), Problem> {
+    /// Takes a step that every server has.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn serve_step(&mut self, step: &Step) -> Result<(), Problem> {
         match &*step.verb {
             "closed" => self.closed(step),
             "invoke" => self.invoke(step),
@@ -206,11 +321,11 @@ impl<M: Serves> Stage<M> {
             "reply" => {
                 let (place, slot) = self.slot(step.more.get("to").ok_or("reply to whom?")?)?;
                 let reply = reply(&self.kept.filled(&step.value))?;
-                done(self.machine.reply(self.now, place, ReplySlot::from_id(slot), reply))
+                done(self.machine.reply(self.now, place, slot, reply))
             }
             "abandon" => {
                 let (place, slot) = self.slot(&step.value)?;
-                self.machine.abandon(self.now, place, ReplySlot::from_id(slot));
+                self.machine.abandon(self.now, place, slot);
                 Ok(())
             }
             "report" => self.report(step),
@@ -247,7 +362,9 @@ impl<M: Serves> Stage<M> {
     /// The machine that serves, or has served, the exchange of this name.
     fn place(&self, name: &Json) -> Result<M::Place, Problem> {
         let name: String = read(name)?;
-        self.memory.places.get(&name).copied().ok_or_else(|| format!("no machine serves {name:?}"))
+        let served = self.memory.places.get(&name).copied();
+        let served = served.or_else(|| self.machine.served_by(self.memory.asks.get(&name)?.id));
+        served.ok_or_else(|| format!("no machine serves {name:?}"))
     }
 
     /// Where something of the application goes: to an invocation, or to a machine.
@@ -261,38 +378,44 @@ impl<M: Serves> Stage<M> {
     }
 
     /// An event, from the machine that the step names.
-    fn event_on(&mut self, step: &Step) -> Result<(M::Place, Action), Problem> {
-        let (place, action) = self.event()?;
+    fn event_on(&mut self, step: &Step) -> Result<(M::Place, ServerEvent), Problem> {
+        let (place, event) = self.event()?;
         match step.more.get("on").map(|name| self.place(name)).transpose()? {
-            Some(wanted) if wanted != place => Err(format!("it comes from another machine: {action:?}")),
-            _ => Ok((place, action)),
+            Some(wanted) if wanted != place => Err(format!("it comes from another machine: {event:?}")),
+            _ => Ok((place, event)),
         }
     }
 
     fn closed(&mut self, step: &Step) -> Result<(), Problem> {
         let why = match self.event_on(step)? {
-            (_, Action::Closed(closed)) => closed.name(),
+            (_, ServerEvent::Closed(why)) => why,
             (_, other) => return Err(format!("another event: {other:?}")),
         };
-        if read::<String>(&step.value)? == why { Ok(()) } else { Err(format!("closed for {why}")) }
+        let wanted = read::<String>(&step.value)?;
+        match why {
+            Some(why) if why != wanted => Err(format!("closed for {why}")),
+            _ => Ok(()),
+        }
     }
 
     fn invoke(&mut self, step: &Step) -> Result<(), Problem> {
-        let (place, Action::Invoke(invocation)) = self.event_on(step)? else { return Err("another event".to_owned()) };
+        let (place, slot, call) = match self.event_on(step)? {
+            (place, ServerEvent::Invoked { slot, call }) => (place, slot, call),
+            (_, other) => return Err(format!("another event: {other:?}")),
+        };
         // What the file does not name is not compared.
         let wanted: Extra = read(&step.value)?;
-        let described = describe(&invocation);
         for (name, value) in wanted.iter() {
-            let got = described.get(name).ok_or_else(|| format!("the invocation has no {name:?}: {described:?}"))?;
+            let got = call.get(name).ok_or_else(|| format!("the invocation has no {name:?}: {call:?}"))?;
             self.kept.compare(value, got.get()).map_err(|problem| format!("{name} {problem}"))?;
         }
         if let Some(name) = step.more.get("as") {
-            self.memory.slots.insert(read(name)?, (place, invocation.slot.id()));
+            self.memory.slots.insert(read(name)?, (place, slot));
         }
         match step.more.get("reply") {
             Some(answer) => {
                 let reply = reply(&self.kept.filled(answer))?;
-                done(self.machine.reply(self.now, place, invocation.slot, reply))
+                done(self.machine.reply(self.now, place, slot, reply))
             }
             None => Ok(()),
         }
@@ -302,7 +425,7 @@ impl<M: Serves> Stage<M> {
         let expected = self.slot(&step.value)?;
         let wanted: Option<String> = step.more.get("reason").map(read).transpose()?;
         match self.event()? {
-            (place, Action::Cancelled { slot, reason }) if (place, slot) == expected => {
+            (place, ServerEvent::Cancelled { slot, reason }) if (place, slot) == expected => {
                 if wanted.is_none() || wanted.as_deref() == reason.as_deref() {
                     Ok(())
                 } else {
@@ -316,11 +439,7 @@ impl<M: Serves> Stage<M> {
     fn notified(&mut self, step: &Step) -> Result<(), Problem> {
         let expected: String = read::<Message>(&step.value)?.method;
         let (method, params) = match self.event_on(step)?.1 {
-            Action::Notified(Notified::Initialized) => ("notifications/initialized".into(), Json::EMPTY_OBJECT),
-            Action::Notified(Notified::RootsListChanged) => {
-                ("notifications/roots/list_changed".into(), Json::EMPTY_OBJECT)
-            }
-            Action::Notified(Notified::Custom { method, params }) => (method, params),
+            ServerEvent::Notified { method, params } => (method, params),
             other => return Err(format!("another event: {other:?}")),
         };
         if *method != *expected {
@@ -334,7 +453,7 @@ impl<M: Serves> Stage<M> {
         let name: String = read(&step.value)?;
         let expected = *self.memory.requests.get(&name).ok_or("no such request")?;
         let outcome = match self.event()? {
-            (place, Action::Answered { call, outcome }) if (place, call) == expected => outcome,
+            (place, ServerEvent::Answered { call, outcome }) if (place, call) == expected => outcome,
             (_, other) => return Err(format!("another event: {other:?}")),
         };
         match (outcome, step.more.get("result"), step.more.get("error"), step.more.get("failure")) {

@@ -133,6 +133,16 @@ impl Driving {
         }
     }
 
+    /// Does what is queued and needs no client.
+    fn rest(&mut self, now: Now) {
+        while let Some(deed) = self.worker.next(now, &mut self.ready) {
+            match deed {
+                Deed::Http(Action::Invoke(_) | Action::Listen(_)) | Deed::Stream(_) => {}
+                Deed::Http(action) => self.act_on(action, now),
+            }
+        }
+    }
+
     fn listen(&mut self, subscription: Subscription, now: Now) {
         let admitted = self.endpoint.listen(subscription, Arc::downgrade(&self.worker.link));
         self.listening = admitted.as_ref().ok().copied();
@@ -145,19 +155,15 @@ impl Drop for Driving {
         if let Some(key) = self.listening.take() {
             self.endpoint.unlisten(key);
         }
-        if self.quietly(|machine| machine.is_over()) == Some(true) {
-            return;
-        }
-        // The client has gone, or the connection is dropped.
+        // What is left to be done is for others than the client: a notification comes after its answer.
         let now = self.endpoint.runtime.now();
-        self.quietly(|machine| machine.handle(now, Input::Disconnected));
-        while let Some(deed) = self.worker.next(now, &mut self.ready) {
-            match deed {
-                Deed::Http(Action::Cancelled { slot, reason }) => self.worker.cancelled(slot, reason),
-                Deed::Http(Action::Diagnostic(diagnostic)) => self.worker.diagnostic(&diagnostic),
-                _ => {}
-            }
+        self.rest(now);
+        if self.quietly(|machine| machine.is_over()) != Some(true) {
+            // The client has gone, or the connection is dropped.
+            self.quietly(|machine| machine.handle(now, Input::Disconnected));
+            self.rest(now);
         }
+        self.worker.link.leave();
     }
 }
 

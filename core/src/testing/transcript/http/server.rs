@@ -3,24 +3,26 @@
 //! Each request has a queue of what was said to it. Streams are read as they come, so that it does not matter how the
 //! machine cuts them into chunks.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde::Deserialize;
 
 use super::{Block, as_expected, headers, object, pieces};
 use crate::error::Error;
 use crate::http::Headers;
-use crate::http::server::{Action as Act, Options};
+use crate::http::server::Action as Act;
 use crate::ids::{CallId, ReplySlot, SlotId};
 use crate::json::Json;
-use crate::machine::{Mono, Now, TimerKind};
-use crate::server::{Action, Definition, Event, LogMessage, Progress, Reply, Sent};
+use crate::machine::Now;
+use crate::server::{Action, Event, LogMessage, Progress, Reply, Sent};
 use crate::testing::http::{AskId, HttpFront, HttpMachine, HttpPiece, HttpRequest};
 use crate::testing::pair::Side;
-use crate::testing::transcript::play::{Problem, Role, Said, Stage, read};
-use crate::testing::transcript::server::{INITIALIZED, Memory, Message, Serves, check_sent, initialize};
+use crate::testing::transcript::play::{Deadline, Problem, Role, Said, Stage, read};
+use crate::testing::transcript::server::{
+    INITIALIZED, Message, ServerEvent, ServerMemory, Serves, check_sent, initialize,
+};
 use crate::testing::transcript::{Step, Verbs, bytes};
 
 pub(in super::super) const VERBS: Verbs = &[
@@ -54,15 +56,59 @@ const POST: &[(&str, &str)] =
 const GET: &[(&str, &str)] = &[("host", "localhost"), ("accept", "text/event-stream")];
 const OTHER: &[(&str, &str)] = &[("host", "localhost")];
 
-/// A server with the requests that have come to it.
-pub(in super::super) struct Site {
-    front: HttpFront,
-    asks: BTreeMap<String, Ask>,
+/// A server that requests come to. Whoever implements this gives them their names.
+pub trait Hosts: Serves {
+    /// The head of a request. Its body follows, if only its end.
+    fn begin(&mut self, now: Now, request: &HttpRequest) -> AskId;
+
+    /// A part of the body.
+    fn body(&mut self, now: Now, ask: AskId, bytes: Bytes);
+
+    /// The body is whole.
+    fn end(&mut self, now: Now, ask: AskId);
+
+    /// The body does not come.
+    fn give_up(&mut self, now: Now, ask: AskId);
+
+    /// The body breaks off.
+    fn broken(&mut self, now: Now, ask: AskId);
+
+    /// The client has gone.
+    fn disconnect(&mut self, now: Now, ask: AskId);
+
+    /// The client reads nothing from here on.
+    fn stall(&mut self, ask: AskId);
+
+    /// Whether a client that reads nothing can only show what is said to it when it reads again.
+    fn reads_later(&self, _ask: AskId) -> bool {
+        false
+    }
+
+    /// The client reads again.
+    fn resume(&mut self, _ask: AskId) {}
+
+    /// Whether the head of a request is refused before any code of this project sees it.
+    fn refuses_head(&self, _ask: AskId) -> bool {
+        false
+    }
+
+    /// The next part of an answer.
+    ///
+    /// # Errors
+    /// When it is none of HTTP.
+    fn hear(&mut self, now: Now, ask: AskId) -> Result<Option<HttpPiece>, Problem>;
+
+    /// Ends the stream that carries the answer to an invocation.
+    ///
+    /// # Errors
+    /// When there is no such invocation.
+    fn close_stream(&mut self, now: Now, place: Self::Place, slot: SlotId) -> Result<Sent, Error>;
 }
 
 /// A request, and what was said to it.
-struct Ask {
-    id: AskId,
+#[derive(Debug)]
+pub(in super::super) struct Ask {
+    pub(in super::super) id: AskId,
     said: VecDeque<Heard>,
     /// The head, until the body is whole.
     head: Option<(u16, Headers)>,
@@ -78,12 +124,6 @@ enum Heard {
     Block(Block),
     Finished,
     Stream { status: u16, headers: Headers },
-}
-
-impl Site {
-    pub(in super::super) fn new(definition: Arc<Definition>, options: Options) -> Self {
-        Self { front: HttpFront::new(definition, options), asks: BTreeMap::new() }
-    }
 }
 
 impl Ask {
@@ -139,24 +179,15 @@ impl Ask {
     }
 }
 
-impl Role for Site {
-    type Event = (HttpMachine, Action);
-    type Memory = Memory<HttpMachine>;
+impl Role for HttpFront {
+    type Event = (HttpMachine, ServerEvent);
+    type Memory = ServerMemory<HttpMachine>;
 
     const SIDE: Side = Side::Server;
 
     fn poll(stage: &mut Stage<Self>) -> Result<Option<Said<Self::Event>>, Problem> {
-        let mut messages = Vec::new();
-        let Self { front, asks } = &mut stage.machine;
-        for ask in asks.values_mut() {
-            while let Some(piece) = front.poll(stage.now, ask.id) {
-                messages.extend(ask.hear(piece)?);
-            }
-        }
-        for message in messages {
-            stage.note_message(Side::Server, &message, false);
-        }
-        let Some((place, action)) = stage.machine.front.next_event() else { return Ok(None) };
+        stage.hear()?;
+        let Some((place, action)) = stage.machine.next_event() else { return Ok(None) };
         let action = match action {
             Act::Answered { call, outcome } => Action::Answered { call, outcome },
             Act::Cancelled { slot, reason } => Action::Cancelled { slot, reason },
@@ -168,79 +199,31 @@ impl Role for Site {
                 return Err(format!("the front does this itself: {action:?}"));
             }
         };
-        Ok(Some(Said::Event((place, action))))
+        Ok(Some(Said::Event((place, ServerEvent::of(action)?))))
     }
 
     fn handle_timeout(&mut self, now: Now) {
-        self.front.handle_timeout(now);
+        Self::handle_timeout(self, now);
     }
 
-    fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        self.front.poll_timeout()
+    fn deadline(&self) -> Deadline {
+        Deadline::of(self.poll_timeout())
     }
 
     fn close(&mut self, now: Now) {
-        self.front.shut_down(now);
+        self.shut_down(now);
     }
 
     fn open(stage: &mut Stage<Self>, version: &str, capabilities: &Json) -> Result<(), Problem> {
-        stage.arrive("session", &HttpRequest { headers: headers(POST, None)?, ..request("POST") })?;
-        let initialize = initialize(version, capabilities);
-        stage.body("session", initialize.as_bytes(), false)?;
-        stage.whole("session")?;
-        let Heard::Answer { status: 200, headers: said, body } = stage.heard("session")? else {
-            return Err("the session was not opened".to_owned());
-        };
-        let id = said.get("mcp-session-id").map(String::from_utf8_lossy).filter(|_| body.contains(version));
-        let id = id.ok_or_else(|| format!("the session was not opened: {body}"))?.into_owned();
-        stage.kept.keep("session", super::quoted(&id));
-        let more = [("mcp-session-id", &*id), ("mcp-protocol-version", version)];
-        let all: Vec<(&str, &str)> = POST.iter().copied().chain(more).collect();
-        let initialized = HttpRequest { headers: headers(&all, None)?, ..request("POST") };
-        stage.arrive("", &initialized)?;
-        stage.body("", INITIALIZED.as_bytes(), false)?;
-        stage.whole("")?;
-        match stage.heard("")? {
-            Heard::Answer { status: 202, .. } => stage.event().map(drop),
-            other => Err(format!("the session was not opened: {other:?}")),
-        }
+        stage.open_session_over_http(version, capabilities)
     }
 
     fn take(stage: &mut Stage<Self>, step: &Step, _rest: &[Step]) -> Result<(), Problem> {
-        match &*step.verb {
-            "ask" => stage.ask(step),
-            "more" => {
-                let name: String = read(&step.value)?;
-                let body = step.more.get("body").ok_or("more of what?")?;
-                let body = bytes(body, &stage.kept).ok_or("the body is none")?;
-                stage.body(&name, &body, step.more.contains_key("invalid"))
-            }
-            "end" => stage.whole(&read::<String>(&step.value)?),
-            "give_up" | "broken" | "disconnect" | "stall" => {
-                let id = stage.ask_id(&read::<String>(&step.value)?)?;
-                let (front, now) = (&mut stage.machine.front, stage.now);
-                match &*step.verb {
-                    "give_up" => front.give_up(now, id),
-                    "broken" => front.broken(now, id),
-                    "disconnect" => front.disconnect(now, id),
-                    _ => front.stall(id),
-                }
-                Ok(())
-            }
-            "answer" | "stream" | "event" | "comment" | "finished" => stage.said_to(step),
-            "close_stream" => {
-                let (place, slot) = stage.slot(&step.value)?;
-                let sent = stage.machine.front.close_stream(stage.now, place, slot);
-                let sent = sent.map_err(|error| format!("refused: {error}"))?;
-                check_sent(step, sent)
-            }
-            _ => stage.serve_step(step),
-        }
+        stage.host_step(step)
     }
 
     fn left(stage: &Stage<Self>) -> Option<String> {
-        let left = stage.machine.asks.iter().find_map(|(name, ask)| Some((name, ask.said.front()?)));
-        left.map(|(name, heard)| format!("{heard:?} to {name:?}"))
+        stage.unread()
     }
 }
 
@@ -248,7 +231,99 @@ fn request(method: &str) -> HttpRequest {
     HttpRequest { headers: Headers::new(), ..HttpRequest::new(method, "/mcp") }
 }
 
-impl Stage<Site> {
+impl<M: Hosts> Stage<M> {
+    /// Opens a legacy session over HTTP.
+    ///
+    /// # Errors
+    /// When it does not open.
+    pub fn open_session_over_http(&mut self, version: &str, capabilities: &Json) -> Result<(), Problem> {
+        self.arrive("session", &HttpRequest { headers: headers(POST, None)?, ..request("POST") })?;
+        let initialize = initialize(version, capabilities);
+        self.body("session", initialize.as_bytes(), false)?;
+        self.complete("session")?;
+        let Heard::Answer { status: 200, headers: said, body } = self.heard("session")? else {
+            return Err("the session was not opened".to_owned());
+        };
+        let id = said.get("mcp-session-id").map(String::from_utf8_lossy).filter(|_| body.contains(version));
+        let id = id.ok_or_else(|| format!("the session was not opened: {body}"))?.into_owned();
+        self.kept.keep("session", super::quoted(&id));
+        let more = [("mcp-session-id", &*id), ("mcp-protocol-version", version)];
+        let all: Vec<(&str, &str)> = POST.iter().copied().chain(more).collect();
+        let initialized = HttpRequest { headers: headers(&all, None)?, ..request("POST") };
+        self.arrive("", &initialized)?;
+        self.body("", INITIALIZED.as_bytes(), false)?;
+        self.complete("")?;
+        match self.heard("")? {
+            Heard::Answer { status: 202, .. } => self.event().map(drop),
+            other => Err(format!("the session was not opened: {other:?}")),
+        }
+    }
+
+    /// Takes a step that every server over HTTP has.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn host_step(&mut self, step: &Step) -> Result<(), Problem> {
+        match &*step.verb {
+            "ask" => self.ask(step),
+            "more" => {
+                let name: String = read(&step.value)?;
+                let body = step.more.get("body").ok_or("more of what?")?;
+                let body = bytes(body, &self.kept).ok_or("the body is none")?;
+                self.body(&name, &body, step.more.contains_key("invalid"))
+            }
+            "end" => self.complete(&read::<String>(&step.value)?),
+            "give_up" | "broken" | "disconnect" | "stall" => {
+                let id = self.ask_id(&read::<String>(&step.value)?)?;
+                match &*step.verb {
+                    "give_up" => self.machine.give_up(self.now, id),
+                    "broken" => self.machine.broken(self.now, id),
+                    "disconnect" => self.machine.disconnect(self.now, id),
+                    _ => self.machine.stall(id),
+                }
+                Ok(())
+            }
+            "answer" | "stream" | "event" | "comment" | "finished" => self.said_to(step),
+            "close_stream" => {
+                let (place, slot) = self.slot(&step.value)?;
+                let sent = self.machine.close_stream(self.now, place, slot);
+                let sent = sent.map_err(|error| format!("refused: {error}"))?;
+                check_sent(step, sent)
+            }
+            _ => self.serve_step(step),
+        }
+    }
+
+    /// Takes what was said to every request.
+    ///
+    /// # Errors
+    /// When it is no answer.
+    pub fn hear(&mut self) -> Result<(), Problem> {
+        let mut messages = Vec::new();
+        for ask in self.memory.asks.values_mut() {
+            while let Some(piece) = self.machine.hear(self.now, ask.id)? {
+                messages.extend(ask.hear(piece)?);
+            }
+        }
+        for message in messages {
+            self.note_message(Side::Server, &message, false);
+        }
+        Ok(())
+    }
+
+    /// A step that waits for a client to read again.
+    #[must_use]
+    pub fn unchecked(&self) -> Option<String> {
+        self.memory.later.first().map(|step| format!("nobody has read for {step}"))
+    }
+
+    /// Something that was said to a request, and that no step has asked for.
+    #[must_use]
+    pub fn unread(&self) -> Option<String> {
+        let left = self.memory.asks.iter().find_map(|(name, ask)| Some((name, ask.said.front()?)));
+        left.map(|(name, heard)| format!("{heard:?} to {name:?}"))
+    }
+
     fn ask(&mut self, step: &Step) -> Result<(), Problem> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -279,17 +354,17 @@ impl Stage<Site> {
         let name: String = step.more.get("as").map(read).transpose()?.unwrap_or_default();
         self.arrive(&name, &request)?;
         self.body(&name, &body, step.more.contains_key("invalid"))?;
-        if step.more.contains_key("open") { Ok(()) } else { self.whole(&name) }
+        if step.more.contains_key("open") { Ok(()) } else { self.complete(&name) }
     }
 
     /// A request arrives. Whoever had its name has it no more.
     fn arrive(&mut self, name: &str, request: &HttpRequest) -> Result<(), Problem> {
         self.drain()?;
-        if let Some(left) = self.machine.asks.get(name).and_then(|ask| ask.said.front()) {
+        if let Some(left) = self.memory.asks.get(name).and_then(|ask| ask.said.front()) {
             return Err(format!("another request has this name, and {left:?} was said to it"));
         }
-        let id = self.machine.front.begin(self.now, request);
-        self.machine.asks.insert(name.to_owned(), Ask::new(id));
+        let id = self.machine.begin(self.now, request);
+        self.memory.asks.insert(name.to_owned(), Ask::new(id));
         self.memory.places.remove(name);
         self.place_of(name);
         Ok(())
@@ -298,48 +373,47 @@ impl Stage<Site> {
     /// More of a body.
     fn body(&mut self, name: &str, bytes: &[u8], wrong: bool) -> Result<(), Problem> {
         let id = self.ask_id(name)?;
-        if let Some(ask) = self.machine.asks.get_mut(name) {
+        if let Some(ask) = self.memory.asks.get_mut(name) {
             ask.sent.0.extend_from_slice(bytes);
             ask.sent.1 |= wrong;
         }
         for piece in pieces(bytes, self.feed) {
-            self.machine.front.body(self.now, id, piece);
+            self.machine.body(self.now, id, piece);
         }
         Ok(())
     }
 
     /// The body is whole.
-    fn whole(&mut self, name: &str) -> Result<(), Problem> {
+    fn complete(&mut self, name: &str) -> Result<(), Problem> {
         let id = self.ask_id(name)?;
-        let (sent, wrong) =
-            self.machine.asks.get_mut(name).map(|ask| std::mem::take(&mut ask.sent)).unwrap_or_default();
+        let (sent, wrong) = self.memory.asks.get_mut(name).map(|ask| std::mem::take(&mut ask.sent)).unwrap_or_default();
         if let Ok(text) = std::str::from_utf8(&sent)
             && !text.is_empty()
         {
             self.note(Side::Client, text, wrong);
         }
-        self.machine.front.end(self.now, id);
+        self.machine.end(self.now, id);
         self.place_of(name);
         Ok(())
     }
 
     /// Notes which machine serves a request.
     fn place_of(&mut self, name: &str) {
-        let served = self.machine.asks.get(name).and_then(|ask| self.machine.front.served_by(ask.id));
+        let served = self.memory.asks.get(name).and_then(|ask| self.machine.served_by(ask.id));
         if let Some(place) = served {
             self.memory.places.insert(name.to_owned(), place);
         }
     }
 
     fn ask_id(&self, name: &str) -> Result<AskId, Problem> {
-        let ask = self.machine.asks.get(name).ok_or_else(|| format!("no request is called {name:?}"))?;
+        let ask = self.memory.asks.get(name).ok_or_else(|| format!("no request is called {name:?}"))?;
         Ok(ask.id)
     }
 
     /// The next thing that is said to a request.
     fn heard(&mut self, name: &str) -> Result<Heard, Problem> {
         self.drain()?;
-        let ask = self.machine.asks.get_mut(name).ok_or_else(|| format!("no request is called {name:?}"))?;
+        let ask = self.memory.asks.get_mut(name).ok_or_else(|| format!("no request is called {name:?}"))?;
         ask.said.pop_front().ok_or_else(|| "nothing was said to it".to_owned())
     }
 
@@ -347,7 +421,17 @@ impl Stage<Site> {
         let named = matches!(&*step.verb, "comment" | "finished");
         let name = if named { Some(&step.value) } else { step.more.get("of") };
         let name: String = name.map(read).transpose()?.unwrap_or_default();
+        let id = self.ask_id(&name)?;
+        if self.machine.reads_later(id) && step.verb != "stream" {
+            self.memory.later.push(step.clone());
+            if step.verb != "finished" {
+                return Ok(());
+            }
+            self.machine.resume(id);
+            return std::mem::take(&mut self.memory.later).iter().try_for_each(|step| self.said_to(step));
+        }
         match (&*step.verb, self.heard(&name)?) {
+            ("answer", Heard::Answer { status: 400..=499, .. }) if self.machine.refuses_head(id) => Ok(()),
             ("answer", Heard::Answer { status, headers, body }) => {
                 self.compare_members(&step.value, |member, expected| match member {
                     "status" => Some(status.to_string()),
@@ -373,34 +457,38 @@ impl Stage<Site> {
     }
 }
 
-impl Serves for Site {
+impl Serves for HttpFront {
     type Place = HttpMachine;
 
     const ALONE: Option<HttpMachine> = None;
 
-    fn reply(&mut self, now: Now, place: HttpMachine, slot: ReplySlot, reply: Reply) -> Result<(), Error> {
-        self.front.reply(now, place, slot, reply)
+    fn served_by(&self, ask: AskId) -> Option<HttpMachine> {
+        Self::served_by(self, ask)
     }
 
-    fn abandon(&mut self, now: Now, place: HttpMachine, slot: ReplySlot) {
+    fn reply(&mut self, now: Now, place: HttpMachine, slot: SlotId, reply: Reply) -> Result<(), Error> {
+        Self::reply(self, now, place, ReplySlot::from_id(slot), reply)
+    }
+
+    fn abandon(&mut self, now: Now, place: HttpMachine, slot: SlotId) {
         // A machine that is gone has nothing left to abandon.
-        let _ = self.front.reply(now, place, slot, Reply::Failed);
+        let _ = Self::reply(self, now, place, ReplySlot::from_id(slot), Reply::Failed);
     }
 
     fn progress(&mut self, now: Now, place: HttpMachine, slot: SlotId, progress: &Progress) -> Result<Sent, Error> {
-        self.front.progress(now, place, slot, progress)
+        Self::progress(self, now, place, slot, progress)
     }
 
     fn log(&mut self, now: Now, place: HttpMachine, slot: Option<SlotId>, message: &LogMessage) -> Result<Sent, Error> {
-        self.front.log(now, place, slot, message)
+        Self::log(self, now, place, slot, message)
     }
 
     fn notify(&mut self, now: Now, place: HttpMachine, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        self.front.notify(now, place, None, method, params)
+        Self::notify(self, now, place, None, method, params)
     }
 
     fn publish(&mut self, now: Now, event: &Event) -> Option<Sent> {
-        self.front.publish(now, event);
+        Self::publish(self, now, event);
         None
     }
 
@@ -412,7 +500,7 @@ impl Serves for Site {
         message: &Message,
         timeout: Option<Duration>,
     ) -> Result<CallId, Error> {
-        self.front.request(now, place, slot, (&message.method, message.params.as_ref()), timeout)
+        Self::request(self, now, place, slot, (&message.method, message.params.as_ref()), timeout)
     }
 
     fn cancel_request(
@@ -422,6 +510,44 @@ impl Serves for Site {
         call: CallId,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        self.front.cancel_request(now, place, call, reason)
+        Self::cancel_request(self, now, place, call, reason)
+    }
+}
+
+impl Hosts for HttpFront {
+    fn begin(&mut self, now: Now, request: &HttpRequest) -> AskId {
+        Self::begin(self, now, request)
+    }
+
+    fn body(&mut self, now: Now, ask: AskId, bytes: Bytes) {
+        Self::body(self, now, ask, bytes);
+    }
+
+    fn end(&mut self, now: Now, ask: AskId) {
+        Self::end(self, now, ask);
+    }
+
+    fn give_up(&mut self, now: Now, ask: AskId) {
+        Self::give_up(self, now, ask);
+    }
+
+    fn broken(&mut self, now: Now, ask: AskId) {
+        Self::broken(self, now, ask);
+    }
+
+    fn disconnect(&mut self, now: Now, ask: AskId) {
+        Self::disconnect(self, now, ask);
+    }
+
+    fn stall(&mut self, ask: AskId) {
+        Self::stall(self, ask);
+    }
+
+    fn hear(&mut self, now: Now, ask: AskId) -> Result<Option<HttpPiece>, Problem> {
+        Ok(Self::poll(self, now, ask))
+    }
+
+    fn close_stream(&mut self, now: Now, place: HttpMachine, slot: SlotId) -> Result<Sent, Error> {
+        Self::close_stream(self, now, place, slot)
     }
 }
