@@ -8,18 +8,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::{join, join_all};
 use lab::joined::{builder, join_up};
 use lab::{Gate, Lab, Pipe};
-use mcp_sansio::client::{CallError, Connect, TimeoutKind, Timeouts};
+use mcp_sansio::client::{Answer, CallError, Closed, Connect, InputAnswer, TimeoutKind, Timeouts};
 use mcp_sansio::json::Json;
 use mcp_sansio::model::{
-    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, LoggingLevel, Prompt, Resource,
-    ResourceTemplate, Root, SamplingContent, SamplingMessage, SubscriptionFilter, Tool,
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, InputRequest, ListRootsResult, LoggingLevel,
+    Prompt, Resource, ResourceTemplate, Root, SamplingContent, SamplingMessage, SubscriptionFilter, Tool,
 };
 use mcp_sansio::server::Event;
 use mcp_sansio::spec::{Era, Method};
-use mcp_sansio_io::client::{ClientError, ConnectionError, Ended, nothing};
+use mcp_sansio_io::client::{Asked, ClientError, ConnectionError, Ended, nothing};
 use mcp_sansio_io::server::{
     BuiltServer, CompletionRequest, Context, HandlerError, NamedCall, NoArguments, ReadRequest, Server, Structured,
 };
@@ -145,6 +146,47 @@ fn questions_reach_their_handlers_in_both_eras() {
     }
 }
 
+/// What a gateway needs: one handler for whatever is asked, which may answer from elsewhere.
+#[test]
+fn one_handler_can_answer_every_question_in_both_eras() {
+    for mode in MODES {
+        let lab = Lab::new();
+        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let desk = Arc::clone(&asked);
+        let client = builder(mode)
+            .on_question(move |request, asked: Asked| {
+                let desk = Arc::clone(&desk);
+                async move {
+                    match request {
+                        InputRequest::Roots(_) => {
+                            InputAnswer::Roots(ListRootsResult::new(vec![Root::new("file:///a")]))
+                        }
+                        InputRequest::Sample(_) => {
+                            InputAnswer::Sample(Box::new(CreateMessageResult::assistant("tiny", "hello")))
+                        }
+                        _ => {
+                            desk.lock().unwrap().push(asked);
+                            std::future::pending().await
+                        }
+                    }
+                }
+            })
+            .capabilities(|all| all.with_form().with_roots().with_sampling());
+        let client = join_up(&lab, &server(), client).unwrap();
+        let result = lab.run(async {
+            let mut call = client.call_tool("order", json!({})).send().unwrap();
+            assert!((&mut call).now_or_never().is_none());
+            lab.settle();
+            let question = asked.lock().unwrap().pop().expect("a question");
+            assert!(client.supply_input(question.input, &InputAnswer::Roots(ListRootsResult::new(vec![]))).is_err());
+            let answer = InputAnswer::Elicit(ElicitResult::accept(json!({"size": 3})));
+            client.supply_input(question.input, &answer).unwrap();
+            call.await
+        });
+        assert_eq!(result.unwrap().joined_text(), r#"{"size":3} 1 tiny"#, "{mode:?}");
+    }
+}
+
 /// Content that does not fit the form never leaves; whoever reads the reports learns why.
 #[test]
 fn an_answer_that_does_not_fit_is_reported_and_refused() {
@@ -261,6 +303,12 @@ fn a_call_can_be_cancelled_with_a_reason_and_waited_for() {
     assert_eq!(error, ClientError::Call(CallError::Cancelled));
     lab.settle();
     assert!(reason.lock().unwrap().contains("lunch"), "{reason:?}");
+    // By its name, from anywhere; once.
+    let call = client.call_tool("wait", json!({})).send().unwrap();
+    let id = call.id();
+    client.cancel(id, Some("dinner")).unwrap();
+    assert_eq!(lab.run(call).unwrap_err(), ClientError::Call(CallError::Cancelled));
+    assert!(client.cancel(id, None).is_err());
 }
 
 #[test]
@@ -294,7 +342,7 @@ fn closing_fails_what_is_open_and_the_last_handle_closes() {
     other.close();
     let (outcome, ended) = lab.run(join(call, client.ended()));
     assert_eq!(outcome, Err(ClientError::Call(CallError::Disconnected)));
-    assert!(matches!(ended, Ended::Closed(mcp_sansio::client::Closed::Requested)));
+    assert!(matches!(ended, Ended::Closed(Closed::Requested)));
     assert!(lab.run(notifications.next()).is_none());
     assert!(matches!(lab.run(client.call_tool("wait", json!({})).into_future()), Err(ClientError::NotMade(_))));
 
@@ -317,7 +365,7 @@ fn a_server_that_goes_away_fails_open_calls() {
     let client = join_up(&lab, &server, builder(Connect::Modern)).unwrap();
     let outcome = lab.run(client.call_tool("leave", json!({})).into_future());
     assert_eq!(outcome, Err(ClientError::Call(CallError::Disconnected)));
-    assert!(matches!(lab.run(client.ended()), Ended::Closed(mcp_sansio::client::Closed::EndOfInput)));
+    assert!(matches!(lab.run(client.ended()), Ended::Closed(Closed::EndOfInput)));
 }
 
 #[test]
@@ -358,7 +406,10 @@ fn notifications_reach_legacy_subscribers_and_modern_listeners() {
         legacy.set_level(LoggingLevel::Info).await.unwrap();
         let mut filter = SubscriptionFilter::default();
         filter.resource_subscriptions = Some(vec!["note://1".into()]);
-        let mut listening = modern.listen(&filter).await.unwrap();
+        let listening = modern.listen(&filter);
+        let id = listening.id();
+        let mut listening = listening.await.unwrap();
+        assert_eq!((Some(listening.id()), listening.opened()), (id, 1));
         assert_eq!(listening.filter().resource_subscriptions, filter.resource_subscriptions);
         legacy.call_tool("noise", json!({})).await.unwrap();
         let mut known = Vec::new();
@@ -370,9 +421,12 @@ fn notifications_reach_legacy_subscribers_and_modern_listeners() {
         let update = listening.next().await.unwrap();
         assert_eq!(update.known(), Some(Method::ResourcesUpdated));
         legacy.unsubscribe("note://1").await.unwrap();
+        assert_eq!(modern.tools().answer_as::<Answer>().await.unwrap().parse_items::<Tool>().unwrap().len(), 3);
+        assert_eq!(modern.closed(), None);
         modern.close();
         assert!(listening.next().await.is_none());
         assert!(listening.ended().await.is_err());
+        assert_eq!(modern.closed(), Some(Closed::Requested));
     });
 }
 

@@ -3,6 +3,7 @@
 //! | front | played by | with |
 //! |---|---|---|
 //! | `rust` | `tests/tests/vectors.rs` | cargo |
+//! | `tokio`, `async-std` | `tests/tests/fronts.rs` | cargo: through handlers, futures and connections of those fronts |
 //! | `python` | `bindings/python/tests/vectors.py FOLDER` | the interpreter that the tests of that binding install |
 //! | `node` | `bindings/node/tests/vectors.mjs FOLDER` | node, and the package, which is built first |
 //!
@@ -20,10 +21,12 @@ cargo xtask vectors [--front FRONT]
 Plays the conversations of tests/vectors in every front of the tree: each must say exactly what they say.
 The package of Node is built first; that of Python is played as its own tests have built it last: `cargo xtask python`.
 
-  --front FRONT  rust, python or node; give it several times for several
+  --front FRONT  rust, tokio, async-std, python or node; give it several times for several
 ";
 
 const VECTORS: &str = "tests/vectors";
+const FRONTS_PLAYER: &str = "tests/tests/fronts.rs";
+const PYTHON_PLAYER: &str = "bindings/python/tests/vectors.py";
 
 /// A language, and how it plays.
 struct Front {
@@ -34,7 +37,9 @@ struct Front {
 
 const FRONTS: &[Front] = &[
     Front { name: "rust", player: "tests/tests/vectors.rs", play: rust },
-    Front { name: "python", player: "bindings/python/tests/vectors.py", play: python },
+    Front { name: "tokio", player: FRONTS_PLAYER, play: tokio },
+    Front { name: "async-std", player: FRONTS_PLAYER, play: async_std },
+    Front { name: "python", player: PYTHON_PLAYER, play: python },
     Front { name: "node", player: "bindings/node/tests/vectors.mjs", play: node::vectors },
 ];
 
@@ -81,12 +86,28 @@ fn rust(workspace: &Workspace) -> Result<(), Error> {
     test.tests(&mut Tally::default())
 }
 
+fn tokio(workspace: &Workspace) -> Result<(), Error> {
+    over(workspace, "every_vector_holds_on_tokio")
+}
+
+fn async_std(workspace: &Workspace) -> Result<(), Error> {
+    over(workspace, "every_vector_holds_on_async_std")
+}
+
+/// Plays over a front of Rust: a test of its own.
+fn over(workspace: &Workspace, test: &str) -> Result<(), Error> {
+    let test = Run::cargo(workspace, &format!("test --package mcp-sansio-tests --test fronts -- --exact {test}"));
+    let mut tally = Tally::default();
+    test.tests(&mut tally)?;
+    if tally.passed == 0 { Err(Error::failed("its test is not there")) } else { Ok(()) }
+}
+
 fn python(workspace: &Workspace) -> Result<(), Error> {
     let python = workspace.path(peers::CACHE).join(peers::BUILT_PYTHON);
     if !python.is_file() {
         return Err(Error::failed("the binding is not built: cargo xtask test --only python"));
     }
-    Run::new(workspace, python).args([FRONTS[1].player, VECTORS]).go()
+    Run::new(workspace, python).args([PYTHON_PLAYER, VECTORS]).go()
 }
 
 #[cfg(test)]

@@ -209,10 +209,10 @@ impl<M: Fetches> Stage<M> {
         let initialize = self.sent()?;
         let result = handshake_result(&String::from_utf8_lossy(&initialize.body), version, capabilities)?;
         let session = [("content-type", "application/json"), ("mcp-session-id", "session")];
-        self.whole(initialize.id, 200, headers(&session, None)?, result.as_bytes())?;
+        self.answer_whole(initialize.id, 200, headers(&session, None)?, result.as_bytes())?;
         self.note(Side::Server, &result, false);
         let initialized = self.sent()?;
-        self.whole(initialized.id, 202, Headers::new(), b"")?;
+        self.answer_whole(initialized.id, 202, Headers::new(), b"")?;
         M::hear(self.event_of(|event| matches!(M::heard(event), Some(ClientEvent::Connected(_))))?)?;
         // The stream of the session, if the machine asks for it: there is none.
         self.drain()?;
@@ -221,7 +221,7 @@ impl<M: Fetches> Stage<M> {
             match said {
                 HttpClientEvent::Fetch(fetch) => {
                     self.machine.send(fetch.id, true)?;
-                    self.whole(fetch.id, 405, Headers::new(), b"")?;
+                    self.answer_whole(fetch.id, 405, Headers::new(), b"")?;
                 }
                 HttpClientEvent::Abort(_) => {}
                 other => return Err(format!("instead of a stream: {other:?}")),
@@ -337,7 +337,7 @@ impl<M: Fetches> Stage<M> {
                     self.note_message(Side::Server, text, wrong);
                 }
                 let defaults = if body.is_empty() || written.is_some() { &[] } else { JSON };
-                self.whole(fetch, status, headers(defaults, written.as_ref())?, &body)
+                self.answer_whole(fetch, status, headers(defaults, written.as_ref())?, &body)
             }
             "stream" => {
                 let Answer { status, headers: written, .. } = read(&self.kept.filled(&step.value))?;
@@ -368,7 +368,7 @@ impl<M: Fetches> Stage<M> {
     }
 
     /// A whole answer.
-    fn whole(&mut self, fetch: FetchId, status: u16, headers: Headers, body: &[u8]) -> Result<(), Problem> {
+    fn answer_whole(&mut self, fetch: FetchId, status: u16, headers: Headers, body: &[u8]) -> Result<(), Problem> {
         self.feed_client(Input::Head { fetch, status, headers })?;
         self.feed_body(fetch, body)?;
         self.feed_client(Input::End { fetch })
