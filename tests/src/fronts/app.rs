@@ -279,6 +279,7 @@ impl ServerFixture {
             server = server.instructions(text.clone());
         }
         server = self.settings(server);
+        server = self.hands_over(server, desk);
         server = self.offers(server, desk);
         server = hears(server, desk);
         server.build().unwrap_or_else(|error| panic!("the fixture makes no server: {error}"))
@@ -314,6 +315,43 @@ impl ServerFixture {
             .send_identity(self.send_identity.unwrap_or(true))
             .legacy_input(self.legacy_input.unwrap_or(true))
             .limits(limits)
+    }
+
+    /// What comes as it is.
+    fn hands_over(&self, mut server: Server, desk: &Arc<Desk>) -> Server {
+        for name in self.methods.clone() {
+            let (desk, method) = (Arc::clone(desk), text(&name));
+            server = server.method(name, move |params: Json, cx| {
+                let told =
+                    Arc::clone(&desk).handle(described("raw", [("method", method.clone()), ("params", params)]), cx);
+                async { told.await.raw() }
+            });
+        }
+        let raw = || {
+            let desk = Arc::clone(desk);
+            move |asked: RawRequest, cx| {
+                let members = [("method", text(&asked.method)), ("params", asked.params)];
+                let told = Arc::clone(&desk).handle(described("raw", members), cx);
+                async { told.await.raw() }
+            }
+        };
+        for name in &self.hand_over {
+            server = server.hand_over(Method::parse(name).expect("a fixture hands methods over"), raw());
+        }
+        for name in self.notifications.clone() {
+            let (desk, method) = (Arc::clone(desk), Box::<str>::from(&*name));
+            server = server.notification(name, move |params, connection| {
+                desk.came(Origin::Connection(connection), ServerEvent::Notified { method: method.clone(), params });
+                async { Ok(()) }
+            });
+        }
+        if self.hand_over_unknown {
+            let desk = Arc::clone(desk);
+            server = server.hand_over_unknown(raw(), move |method, params, connection| {
+                desk.came(Origin::Connection(connection), ServerEvent::Notified { method, params });
+            });
+        }
+        server
     }
 
     fn offers(self, mut server: Server, desk: &Arc<Desk>) -> Server {
@@ -354,38 +392,6 @@ impl ServerFixture {
                 }
             };
             server = server.on_subscribe(agree("subscribe")).on_unsubscribe(agree("unsubscribe"));
-        }
-        for name in self.methods {
-            let (desk, method) = (Arc::clone(desk), text(&name));
-            server = server.method(name, move |params: Json, cx| {
-                let told =
-                    Arc::clone(&desk).handle(described("raw", [("method", method.clone()), ("params", params)]), cx);
-                async { told.await.raw() }
-            });
-        }
-        let raw = || {
-            let desk = Arc::clone(desk);
-            move |asked: RawRequest, cx| {
-                let members = [("method", text(&asked.method)), ("params", asked.params)];
-                let told = Arc::clone(&desk).handle(described("raw", members), cx);
-                async { told.await.raw() }
-            }
-        };
-        for name in &self.hand_over {
-            server = server.hand_over(Method::parse(name).expect("a fixture hands methods over"), raw());
-        }
-        for name in self.notifications {
-            let (desk, method) = (Arc::clone(desk), Box::<str>::from(&*name));
-            server = server.notification(name, move |params, connection| {
-                desk.came(Origin::Connection(connection), ServerEvent::Notified { method: method.clone(), params });
-                async { Ok(()) }
-            });
-        }
-        if self.hand_over_unknown {
-            let desk = Arc::clone(desk);
-            server = server.hand_over_unknown(raw(), move |method, params, connection| {
-                desk.came(Origin::Connection(connection), ServerEvent::Notified { method, params });
-            });
         }
         server
     }

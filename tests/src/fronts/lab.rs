@@ -88,11 +88,9 @@ impl Lab {
         let due: Vec<Waker> = {
             let mut state = self.state();
             state.now = now;
-            state
-                .sleepers
-                .extract_if(.., |_, sleeper| sleeper.until <= now.mono)
-                .map(|(_, sleeper)| sleeper.waker)
-                .collect()
+            let over = state.sleepers.iter().filter(|(_, sleeper)| sleeper.until <= now.mono);
+            let names: Vec<u64> = over.map(|(name, _)| *name).collect();
+            names.iter().filter_map(|name| state.sleepers.remove(name)).map(|sleeper| sleeper.waker).collect()
         };
         due.into_iter().for_each(Waker::wake);
     }
