@@ -49,11 +49,10 @@ fn is_expected(step: &Value, said: bool) -> bool {
 }
 
 /// The values of a step that are compared.
-fn compared(step: &mut Value, shown: fn(&str, &Value) -> bool) -> Vec<&mut Value> {
-    let before = step.clone();
+fn compared(step: &mut Value, shown: impl Fn(&str) -> bool) -> Vec<&mut Value> {
     let named = |name: &str| EXPECTED.contains(&name) || SAID.contains(&name) || BESIDE.contains(&name);
     let members = step.as_object_mut().into_iter().flatten();
-    members.filter(|(name, _)| named(name) && shown(name, &before)).map(|(_, value)| value).collect()
+    members.filter(|(name, _)| named(name) && shown(name)).map(|(_, value)| value).collect()
 }
 
 /// Every value below this one that a file spells out, in order; words that stand for others are passed over.
@@ -133,14 +132,16 @@ fn spread(all: &[usize], most: usize) -> impl Iterator<Item = usize> + '_ {
     all.iter().copied().step_by(every)
 }
 
-/// Changes a value of some steps of each vector, `most` at most; of the expectations that `shown` is true of.
-pub fn changed(holds: &dyn Fn(&Transcript) -> bool, most: usize, shown: fn(&str, &Value) -> bool) -> Mutants {
+/// Changes a value of some steps of each vector, `most` at most; of the expectations that `shown` is true of,
+/// which is given the file, the index of the step, and the member.
+pub fn changed(holds: &dyn Fn(&Transcript) -> bool, most: usize, shown: fn(&Value, usize, &str) -> bool) -> Mutants {
     let mut mutants = Mutants::default();
     for (name, file) in parsed(holds) {
         for (turn, at) in spread(&expected_steps(&file), most).enumerate() {
             let mut mutant = file.clone();
             let step = &mut mutant["steps"][at];
-            let mut places: Vec<&mut Value> = compared(step, shown).into_iter().flat_map(leaves).collect();
+            let mut places: Vec<&mut Value> =
+                compared(step, |member| shown(&file, at, member)).into_iter().flat_map(leaves).collect();
             if places.is_empty() {
                 continue;
             }

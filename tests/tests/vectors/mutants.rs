@@ -11,7 +11,7 @@ fn holds(transcript: &Transcript) -> bool {
 
 #[test]
 fn a_changed_expectation_fails() {
-    mutants::changed(&holds, 5, |_, _| true).check(1_000);
+    mutants::changed(&holds, 5, |_, _, _| true).check(1_000);
 }
 
 #[test]
