@@ -11,7 +11,7 @@
 //! | no sleep is over | the clock is ours: whoever it wakes is counted |
 //!
 //! Tasks run on the threads of the real runtime, and bytes travel through its real sockets. Nothing here sleeps:
-//! the player waits until the last count has changed, and for [`PATIENCE`] if it never does, which is a failure.
+//! the player waits until the last count has changed, and for `PATIENCE` if it never does, which is a failure.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
