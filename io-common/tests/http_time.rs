@@ -81,6 +81,16 @@ impl Peer {
         self.connections.open() == 1
     }
 
+    /// Writes a head of a request, which says what follows.
+    fn head(&self, more: &str) {
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\n{more}\r\n"
+        );
+        self.to.push(head.as_bytes());
+        self.lab.settle();
+    }
+
     /// Calls the tool, which waits for so many seconds.
     fn call(&self, seconds: u64) {
         let meta = json!({
@@ -163,4 +173,68 @@ fn an_answer_that_is_taken_slowly_is_no_idle_connection() {
     assert!(peer.is_open());
     peer.advance(1);
     assert!(!peer.is_open(), "30 s after the last of the answer was taken");
+}
+
+#[test]
+fn a_body_that_never_comes_ends_the_connection() {
+    for more in
+        ["content-length: 5\r\n", "content-length: 5\r\nexpect: 100-continue\r\n", "transfer-encoding: chunked\r\n"]
+    {
+        let peer = Peer::new();
+        peer.head(more);
+        peer.advance(59);
+        assert!(peer.is_open(), "{more}");
+        peer.advance(1);
+        assert!(peer.from.len() > 0, "it is answered");
+        peer.advance(30);
+        assert!(!peer.is_open(), "{more}");
+    }
+}
+
+#[test]
+fn a_request_that_is_refused_before_its_body_ends_the_connection() {
+    for more in ["origin: http://evil.example\r\ncontent-length: 5\r\n", "content-length: 999999999\r\n"] {
+        let peer = Peer::new();
+        peer.head(more);
+        assert!(peer.from.len() > 0, "it is answered: {more}");
+        peer.advance(30);
+        assert!(!peer.is_open(), "{more}");
+    }
+}
+
+#[test]
+fn the_end_of_what_a_client_says_ends_the_connection() {
+    for said in ["", "POST /m"] {
+        let peer = Peer::new();
+        peer.to.push(said.as_bytes());
+        peer.lab.settle();
+        peer.to.end();
+        peer.lab.settle();
+        assert!(!peer.is_open(), "{said:?}");
+    }
+    let peer = Peer::new();
+    peer.call(100);
+    peer.to.end();
+    peer.lab.settle();
+    assert!(!peer.is_open(), "who ends what it says waits for nothing any more");
+}
+
+#[test]
+fn requests_that_come_together_are_answered_one_after_the_other() {
+    let peer = Peer::new();
+    for seconds in [10, 10, 0] {
+        peer.call(seconds);
+    }
+    peer.advance(9);
+    assert_eq!(peer.from.len(), 0);
+    peer.advance(1);
+    let one = peer.from.len();
+    peer.advance(9);
+    assert!(peer.is_open() && one > 0 && peer.from.len() == one);
+    peer.advance(1);
+    assert_eq!(peer.from.len(), 3 * one);
+    peer.advance(29);
+    assert!(peer.is_open());
+    peer.advance(1);
+    assert!(!peer.is_open(), "30 s after the last answer");
 }

@@ -217,12 +217,19 @@ impl State {
         self.machine.poll_deed()
     }
 
-    /// What a machine remarks on that nobody drives any more. The rest of what it asks for is for nobody.
+    /// What a machine remarks on that may be driven by nobody any more. The rest of what it asks for stays where a
+    /// driver finds it: a session answers requests that come to it at its very end.
     fn last_remarks(&mut self) -> Vec<Diagnostic> {
-        if !self.closed {
-            return Vec::new();
+        let mut remarks = Vec::new();
+        while self.closed
+            && let Some(deed) = self.machine.poll_deed()
+        {
+            match deed.into_remark() {
+                Ok(remark) => remarks.push(remark),
+                Err(deed) => self.backlog.push_back((Arc::clone(&self.catalogue), deed)),
+            }
         }
-        std::iter::from_fn(|| self.machine.poll_deed()).filter_map(Deed::into_remark).collect()
+        remarks
     }
 
     /// Moves queued deeds to `deeds`, until there are `most`. All of them belong to one catalogue.
@@ -380,5 +387,48 @@ impl Drop for Request {
 impl std::fmt::Debug for Request {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Request").field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_sansio::machine::Input;
+    use mcp_sansio::rng::Seed;
+    use mcp_sansio::server::Action;
+
+    use super::*;
+    use crate::runtime::BoxFuture;
+    use crate::server::Server;
+
+    struct Still;
+
+    impl Runtime for Still {
+        fn now(&self) -> Now {
+            Now::default()
+        }
+
+        fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+            Box::pin(std::future::pending())
+        }
+
+        fn spawn(&self, _: BoxFuture<'static, ()>) {}
+    }
+
+    #[test]
+    fn last_remarks_leave_to_a_driver_what_is_its_own() {
+        let shared = Server::new("s", "1").build().unwrap().0;
+        let catalogue = Arc::clone(&lock(&shared.catalogue));
+        let machine = mcp_sansio::server::Server::new(Arc::clone(&catalogue.definition), Seed([7; 32]));
+        let link = Link::new(Machine::Stream(Box::new(machine)), Arc::clone(&catalogue), Arc::new(Still), shared);
+        link.quietly(|state| {
+            let mut catalogue = catalogue;
+            let Machine::Stream(machine) = &mut state.machine else { unreachable!("it was made so") };
+            machine.handle(Now::default(), Input::Bytes("no JSON\n".into())).unwrap();
+            assert!(state.last_remarks().is_empty(), "somebody drives it");
+            state.closed = true;
+            assert_eq!(state.last_remarks().len(), 1);
+            assert!(matches!(state.next(&mut catalogue), Some(Deed::Stream(Action::Write(_)))));
+            assert!(state.next(&mut catalogue).is_none());
+        });
     }
 }

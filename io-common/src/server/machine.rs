@@ -36,13 +36,13 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
-    /// The remark that it is, if it is one.
-    pub(crate) fn into_remark(self) -> Option<Diagnostic> {
+    /// The remark that it is, or else the deed itself.
+    pub(crate) fn into_remark(self) -> Result<Diagnostic, Self> {
         match self {
-            Self::Stream(server::Action::Diagnostic(remark)) => Some(remark),
+            Self::Stream(server::Action::Diagnostic(remark)) => Ok(remark),
             #[cfg(feature = "http")]
-            Self::Http(http::Action::Diagnostic(remark)) => Some(remark),
-            _ => None,
+            Self::Http(http::Action::Diagnostic(remark)) => Ok(remark),
+            other => Err(other),
         }
     }
 }
