@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// How many plays may fail the first time. These are real sockets and threads, on a machine that may be busy: what differs
 /// is played once more, and that is told.
-const AGAIN: usize = 8;
+const AGAIN: usize = 4;
 
 fn holds<F: Front>() {
     let all = all();

@@ -63,7 +63,7 @@ impl Listening {
         self.call
     }
 
-    /// What the server tells of: at most what was asked for.
+    /// What the server tells of: at most what was asked for, and as it was granted when the stream was first open.
     #[must_use]
     pub const fn filter(&self) -> &SubscriptionFilter {
         &self.filter

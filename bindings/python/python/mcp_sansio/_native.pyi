@@ -68,7 +68,8 @@ class Write:
 @final
 class Slot:
     """The right to answer a request, once. When the last `Slot` and `Invoke` of a request are collected without an
-    answer, the machine ends the request at its next verb, as if the handler had failed."""
+    answer, the machine ends the request at its next verb, as if the handler had failed. A `Slot` keeps its `Invoke`,
+    arguments included: do not put one into the other."""
 
     @property
     def id(self) -> int:
