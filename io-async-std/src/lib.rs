@@ -45,7 +45,8 @@ mod child;
 mod connect;
 mod runtime;
 mod serve;
-mod sparing;
+#[cfg(feature = "http")]
+mod socket;
 mod stdio;
 #[cfg(feature = "http")]
 mod web;
@@ -67,8 +68,7 @@ pub use self::runtime::AsyncStdRuntime;
 pub use self::serve::serve_unix;
 pub use self::serve::{serve_stream, serve_tcp};
 #[cfg(feature = "http")]
-pub use self::sparing::Socket;
-pub use self::sparing::{Finish, Sparing};
+pub use self::socket::Socket;
 pub use self::stdio::{accept_stdio, serve_stdio};
 #[cfg(feature = "http")]
 pub use self::web::{HttpServer, Listening, TcpConnector, connect_endpoint, connect_http, serve_http};

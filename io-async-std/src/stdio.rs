@@ -32,8 +32,6 @@ mod open {
     use async_io::Async;
     use mcp_sansio_io::stdio::{Reader, Stream, Writer};
 
-    use crate::sparing::Sparing;
-
     pub(super) fn input(stream: Stream) -> io::Result<Reader> {
         Ok(Box::new(open(stream)?))
     }
@@ -43,12 +41,11 @@ mod open {
     }
 
     /// A file is read and written as pipes and sockets are.
-    fn open(stream: Stream) -> io::Result<Sparing<File>> {
-        let file = Async::new_nonblocking(File::from(match stream {
+    fn open(stream: Stream) -> io::Result<Async<File>> {
+        Async::new_nonblocking(File::from(match stream {
             Stream::Pipe(fd) | Stream::Socket(fd) => fd,
             _ => return Err(io::ErrorKind::Unsupported.into()),
-        }));
-        file.map(Sparing::of)
+        }))
     }
 }
 

@@ -14,7 +14,7 @@ use mcp_sansio_io::http::{self, Bind, Listener, Stream};
 use mcp_sansio_io::server::{BuiltServer, ServeError};
 
 use crate::runtime::AsyncStdRuntime;
-use crate::sparing::Socket;
+use crate::socket::Socket;
 
 /// Serves every client that connects to `address`, until it is dropped.
 ///
