@@ -35,10 +35,6 @@ pub(crate) fn measure(effort: Effort, only: &str, table: &mut Table) {
     }
 }
 
-/// How many times the rate of rmcp is wanted, where the server has always something to do. With one connection it has
-/// not, and raw hyper itself is not as much faster.
-const FASTER: f64 = 3.5;
-
 /// What is asked of our server.
 const fn goal(job: Job) -> Option<(Goal, Figure)> {
     match job.connections {
@@ -50,7 +46,7 @@ const fn goal(job: Job) -> Option<(Goal, Figure)> {
 
 fn measure_case(effort: Effort, job: Job, title: &str, table: &mut Table) {
     os::pin(1);
-    let (connections, is_large) = (job.connections, job.text > 64);
+    let is_large = job.text > 64;
     let start = |kind: Kind| (kind, Load::start(kind, job));
     let mut loads: Vec<(Kind, Load)> =
         Kind::all().into_iter().filter(|kind| !(is_large && kind.is_foreign())).map(start).collect();
@@ -73,7 +69,6 @@ fn measure_case(effort: Effort, job: Job, title: &str, table: &mut Table) {
         table.push(beside_tokio(title, Kind::AsyncStd.title(), other, tokio));
     }
     if let (Some(ours), Some(rmcp), false) = (of(Kind::Ours), of(Kind::Rmcp), is_large) {
-        let times = (connections == 64).then_some(FASTER);
-        table.push(beside_rmcp(title, Kind::Ours.title(), ours, rmcp, times));
+        table.push(beside_rmcp(title, Kind::Ours.title(), ours, rmcp));
     }
 }
