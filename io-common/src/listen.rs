@@ -122,29 +122,14 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     use std::cell::RefCell;
     use std::collections::VecDeque;
     use std::future::pending;
 
     use futures_util::FutureExt;
-    use mcp_sansio::machine::Now;
 
-    /// A runtime in which no time passes.
-    struct Still;
-
-    impl Runtime for Still {
-        fn now(&self) -> Now {
-            Now::default()
-        }
-
-        fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
-            Box::pin(pending())
-        }
-
-        fn spawn(&self, _: BoxFuture<'static, ()>) {}
-    }
+    use super::*;
+    use crate::runtime::Still;
 
     /// Which connections are served before any time has passed.
     fn served(accepted: impl IntoIterator<Item = Result<u32, io::ErrorKind>>) -> Vec<u32> {

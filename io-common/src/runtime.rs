@@ -44,3 +44,20 @@ pub trait Runtime: Send + Sync + 'static {
     /// Runs a future to its end, or until the runtime ends.
     fn spawn(&self, future: BoxFuture<'static, ()>);
 }
+
+/// A runtime for tests in which no time passes and nothing runs.
+#[cfg(test)]
+pub(crate) struct Still;
+
+#[cfg(test)]
+impl Runtime for Still {
+    fn now(&self) -> Now {
+        Now::default()
+    }
+
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn spawn(&self, _: BoxFuture<'static, ()>) {}
+}

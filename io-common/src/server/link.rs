@@ -397,22 +397,8 @@ mod tests {
     use mcp_sansio::server::Action;
 
     use super::*;
-    use crate::runtime::BoxFuture;
+    use crate::runtime::Still;
     use crate::server::Server;
-
-    struct Still;
-
-    impl Runtime for Still {
-        fn now(&self) -> Now {
-            Now::default()
-        }
-
-        fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
-            Box::pin(std::future::pending())
-        }
-
-        fn spawn(&self, _: BoxFuture<'static, ()>) {}
-    }
 
     #[test]
     fn last_remarks_leave_to_a_driver_what_is_its_own() {

@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_sansio::machine::{Mono, Now, Unix};
 use mcp_sansio::testing::player::Deadline;
@@ -151,12 +151,16 @@ impl Lab {
     /// # Errors
     /// When the front does not come to rest, or reading fails.
     pub fn rest(&self, mut hear: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
+        let begun = Instant::now();
         loop {
             if hear()? {
                 continue;
             }
             let state = self.state();
             if state.wires.iter().any(Wire::is_unheard) {
+                if begun.elapsed() > PATIENCE {
+                    return Err("nobody hears what the front says".to_owned());
+                }
                 continue;
             }
             if state.busy == 0 && state.arriving.is_empty() && !state.wires.iter().any(Wire::is_due) {
