@@ -25,7 +25,7 @@ use crate::engine::outbound::Outbound;
 use crate::error::{Error, ErrorObject, Misuse};
 use crate::ids::{CallId, ProgressToken, RequestId};
 use crate::json::Json;
-use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode, decode_owned};
+use crate::jsonrpc::{InvalidFrame, Members, Message, MethodName, decode, decode_owned, decode_plain_line};
 use crate::limits::{Bound, Limits};
 use crate::machine::{Mono, Now, Queue, TimerKind};
 use crate::model::LoggingLevel;
@@ -179,7 +179,20 @@ impl Core {
 
     /// Decodes one frame and takes what it says.
     pub(crate) fn on_frame(&mut self, now: Now, frame: Bytes) {
-        match decode_owned(frame, self.config.limits.json_depth) {
+        let decoded = decode_owned(frame, self.config.limits.json_depth);
+        self.on_decoded(now, decoded);
+    }
+
+    /// As [`Core::on_frame`], for a line that is plain text.
+    pub(crate) fn on_plain_line(&mut self, now: Now, line: Bytes) {
+        let decoded = decode_plain_line(line, self.config.limits.json_depth);
+        self.on_decoded(now, decoded);
+    }
+
+    // Inlined, or the message is copied.
+    #[inline(always)]
+    fn on_decoded(&mut self, now: Now, decoded: Result<Message, InvalidFrame>) {
+        match decoded {
             Ok(Message::Batch(parts)) => self.on_batch(now, &parts),
             Ok(message) => self.on_message(now, message),
             Err(error) => {

@@ -7,6 +7,7 @@ use super::verbs::{Client, Transport, sealed};
 use super::{Action, Config, ConfigError};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::Error;
+use crate::jsonrpc::is_plain_line;
 use crate::limits::Bound;
 use crate::machine::{Input, Now};
 use crate::stdio::line::{LineDecoder, LineError};
@@ -44,6 +45,9 @@ impl Client {
         }
         self.core.alive()?;
         match input {
+            Input::Bytes(line) if self.transport.0.passes_whole(line.len()) && is_plain_line(&line) => {
+                self.core.on_plain_line(now, line);
+            }
             Input::Bytes(bytes) => {
                 self.transport.0.push(bytes);
                 while let Some(line) = self.transport.0.next() {

@@ -147,6 +147,17 @@ pub(crate) fn decode_owned(frame: Bytes, depth: usize) -> Result<Message, Invali
     if is_plain(&frame) { decode_as::<true>(frame, depth) } else { decode_as::<false>(frame, depth) }
 }
 
+/// As [`decode_owned`], for a line that [`is_plain_line`]. The newline is white space at its end.
+pub(crate) fn decode_plain_line(line: Bytes, depth: usize) -> Result<Message, InvalidFrame> {
+    decode_as::<true>(line, depth)
+}
+
+/// Whether a chunk of a stream is one whole line, with its newline, of an object in plain text: what a quiet stream
+/// brings. One look at its bytes then takes the place of two, for a newline within and for what is not plain.
+pub(crate) fn is_plain_line(chunk: &[u8]) -> bool {
+    matches!(chunk, [b'{', rest @ .., b'\n'] if is_plain(rest))
+}
+
 #[inline(never)]
 fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, InvalidFrame> {
     let fault = fault(depth);
@@ -252,6 +263,10 @@ impl Envelope {
     fn read<const PLAIN: bool>(&mut self, frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<(), Fault> {
         scanner.enter()?;
         let mut seen = 0_u8;
+        // How most messages begin.
+        if scanner.take(b"\"jsonrpc\":\"2.0\"") {
+            (self.version, seen) = (true, 1);
+        }
         while let Some(name) = scanner.next_key(seen == 0)? {
             // The high bit stands for any member that is not ours: those may stand twice.
             let bit = self.member(frame, &mut scanner, name)?;

@@ -193,6 +193,12 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
         if !self.take(b"0") {
             self.digits()?;
         }
+        if matches!(self.rest, [b'.' | b'e' | b'E', ..]) { self.fraction() } else { Ok(()) }
+    }
+
+    /// What follows the integer part of a number.
+    #[inline(never)]
+    fn fraction(&mut self) -> Result<(), Fault> {
         if self.take(b".") {
             self.digits()?;
         }

@@ -143,6 +143,36 @@ fn nesting_is_bounded_and_strings_do_not_count() {
     assert!(read(&format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":"{braces}"}}}}"#)).is_ok());
 }
 
+/// Most messages begin with their version: what follows it is judged as ever.
+#[test]
+fn what_follows_the_version_is_judged() {
+    assert!(matches!(read(r#"{"jsonrpc":"2.0" , "id" : 1,"method":"ping"}"#), Ok(Message::Request { .. })));
+    assert!(matches!(read(r#"{"id":1,"method":"ping","jsonrpc":"2.0"}"#), Ok(Message::Request { .. })));
+    assert_eq!(read(r#"{"jsonrpc":"2.0""#).unwrap_err(), InvalidFrame::NotJson);
+    assert_eq!(read(r#"{"jsonrpc":"2.0""id":1}"#).unwrap_err(), InvalidFrame::NotJson);
+    assert_eq!(read(r#"{"jsonrpc":"2.0",}"#).unwrap_err(), InvalidFrame::NotJson);
+    for text in [
+        r#"{"jsonrpc":"2.0"}"#,
+        r#"{"jsonrpc":"2.01","id":1,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","jsonrpc":"2.0"}"#,
+        r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"ping"}"#,
+    ] {
+        assert!(matches!(read(text), Err(InvalidFrame::NotMessage { .. })), "{text}");
+    }
+}
+
+#[test]
+fn plain_lines_are_whole_objects_in_printable_ascii() {
+    for line in ["{}\n", "{\"a\": [1, 2]}\n", "{no JSON}\n"] {
+        assert!(is_plain_line(line.as_bytes()), "{line:?}");
+    }
+    let others =
+        ["", "{", "{\n{}", "{}", "{}\n\n", "{}\r\n", " {}\n", "[]\n", "\n", "{\t}\n", "{\"\\n\":1}\n", "{\"é\":1}\n"];
+    for chunk in others {
+        assert!(!is_plain_line(chunk.as_bytes()), "{chunk:?}");
+    }
+}
+
 #[test]
 fn bytes_that_are_not_utf8_are_refused() {
     assert_eq!(decode(&Bytes::from_static(b"\xff\xfe"), 64).unwrap_err(), InvalidFrame::NotUtf8);

@@ -26,6 +26,7 @@ use super::wire::Wire;
 use crate::error::{Error, Misuse};
 use crate::ids::{CallId, ReplySlot, SlotId};
 use crate::json::Json;
+use crate::jsonrpc::is_plain_line;
 use crate::limits::Bound;
 use crate::machine::{Input, Mono, Now, TimerKind};
 use crate::rng::Seed;
@@ -80,6 +81,10 @@ impl Server {
                     return Err(Misuse::WrongState("bytes after the end of input").into());
                 }
                 self.check_output()?;
+                if self.lines.passes_whole(bytes.len()) && is_plain_line(&bytes) {
+                    self.core.on_plain_line(now, bytes);
+                    return Ok(());
+                }
                 self.lines.push(bytes);
                 while let Some(line) = self.lines.next() {
                     self.receive_line(now, line)?;

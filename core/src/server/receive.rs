@@ -25,7 +25,9 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::engine::inbound::Refused;
 use crate::error::{Error, ErrorObject};
 use crate::ids::{ProgressToken, ReplySlot, RequestId};
-use crate::jsonrpc::{Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned};
+use crate::jsonrpc::{
+    Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned, decode_plain_line,
+};
 use crate::limits::Bound;
 use crate::machine::Now;
 use crate::model::LoggingLevel;
@@ -33,7 +35,20 @@ use crate::spec::{Era, Method, Version};
 
 impl Core {
     pub(crate) fn on_frame(&mut self, now: Now, frame: Bytes) {
-        match decode_owned(frame, self.definition.policy.limits.json_depth) {
+        let decoded = decode_owned(frame, self.definition.policy.limits.json_depth);
+        self.on_decoded(now, decoded);
+    }
+
+    /// As [`Core::on_frame`], for a line that is plain text.
+    pub(crate) fn on_plain_line(&mut self, now: Now, line: Bytes) {
+        let decoded = decode_plain_line(line, self.definition.policy.limits.json_depth);
+        self.on_decoded(now, decoded);
+    }
+
+    // Inlined, or the message is copied.
+    #[inline(always)]
+    fn on_decoded(&mut self, now: Now, decoded: Result<Message, InvalidFrame>) {
+        match decoded {
             // What nearly all frames are, taken apart where it lies: a message is large, and each hand costs a copy.
             Ok(Message::Request { id, method, params }) => {
                 self.receive_request(now, id, method, params, Way::alone(0));

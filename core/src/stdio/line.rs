@@ -130,6 +130,14 @@ impl LineDecoder {
         matches!(self.state, State::Flooded).then(|| self.flood())
     }
 
+    /// Whether a chunk of `length` bytes that holds one line and its newline needs no decoder: nothing is held that
+    /// comes before it, and it is within the bound.
+    pub(crate) fn passes_whole(&self, length: usize) -> bool {
+        matches!(&self.state, State::Line { head } if head.is_empty())
+            && self.chunks.is_empty()
+            && length <= self.max_line.saturating_add(1)
+    }
+
     /// Takes bytes as they were read; an empty chunk is no end of input. After a flood they are dropped.
     pub fn push(&mut self, chunk: Bytes) {
         if !chunk.is_empty() && !matches!(self.state, State::Flooded) {

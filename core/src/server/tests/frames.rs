@@ -192,6 +192,42 @@ fn over_long_lines_are_refused() {
     assert!(rig.server.is_closed());
 }
 
+/// A chunk that is one whole line in plain text takes a shorter way, which changes nothing: not the bound, nor what
+/// is held from before, nor what is no such chunk.
+#[test]
+fn whole_plain_lines_are_read_as_any_others() {
+    let frame = |filler: usize| {
+        let padding = "x".repeat(filler);
+        format!("{}\n", modern(1, "tools/list", json!({"padding": padding})))
+    };
+    let limit = frame(100).len() - 1;
+    let mut limits = crate::limits::Limits::server();
+    limits.frame_bytes = limit;
+    let mut rig = Rig::new(builder().limits(limits).build().unwrap());
+    for blank in [&b"\n"[..], b" \r\n"] {
+        rig.send_bytes(blank);
+        rig.send_bytes(frame(100).as_bytes());
+        assert_eq!(rig.one()["id"], 1, "as long as the bound");
+    }
+    rig.send_bytes(frame(101).as_bytes());
+    assert!(rig.one()["error"]["message"].as_str().unwrap().contains("frame_bytes"));
+    // The rest of a line, a line with a carriage return, two lines, a line and a half: none of them is a plain line.
+    let whole = frame(5);
+    let (first, second) = whole.split_at(20);
+    rig.send_bytes(first.as_bytes());
+    rig.send_bytes(second.as_bytes());
+    assert_eq!(rig.one()["id"], 1);
+    rig.send_bytes(frame(5).replace('\n', "\r\n").as_bytes());
+    assert_eq!(rig.one()["id"], 1);
+    rig.send_bytes(frame(5).repeat(2).as_bytes());
+    assert_eq!(rig.take().len(), 2);
+    rig.send_bytes(format!("{}{first}", frame(5)).as_bytes());
+    assert_eq!(rig.one()["id"], 1);
+    // A whole line after half of one is the end of that, and no message of its own.
+    rig.send_bytes(frame(5).as_bytes());
+    assert_eq!(rig.one()["error"]["code"], -32700);
+}
+
 /// Undrained is loud, and reading stops while the client does not read.
 #[test]
 fn queued_actions_ask_to_be_drained() {
