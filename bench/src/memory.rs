@@ -42,7 +42,7 @@ fn connections(era: Era, only: &str, table: &mut Table) {
     let (made, count) = counted(|| {
         let mut made: Vec<_> = (0..MANY).map(|_| new()).collect();
         for echo in &mut made {
-            echo.serve(&call);
+            echo.serve(call.clone());
         }
         made
     });
@@ -104,5 +104,5 @@ fn long_line(only: &str, table: &mut Table) {
     push(only, table, case, "held at the end", count.live, Some(chunk.len().cast_signed()));
     echo.input(Bytes::from_static(b"\n"));
     assert!(echo.drain().is_none(), "the line was answered once");
-    assert!(!echo.serve(&frames::call(Era::Modern, 1, "echo")).is_empty(), "the next line is served");
+    assert!(!echo.serve(frames::call(Era::Modern, 1, "echo")).is_empty(), "the next line is served");
 }
