@@ -43,6 +43,8 @@
 
 mod child;
 mod connect;
+#[cfg(all(feature = "http", target_os = "linux"))]
+mod crowd;
 mod runtime;
 mod serve;
 #[cfg(feature = "http")]
