@@ -125,8 +125,8 @@ impl Shared {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells everybody of whom there is news, and answers whether there was any. Who is to be woken is left in `woken`.
-    fn look(&self, woken: &mut Vec<Waker>) -> io::Result<bool> {
+    /// Tells everybody of whom there is news, and answers how many they are. Who is to be woken is left in `woken`.
+    fn look(&self, woken: &mut Vec<Waker>) -> io::Result<usize> {
         let mut events = [const { std::mem::MaybeUninit::uninit() }; LOOK];
         let (events, _) = epoll::wait(self.epoll.get_ref(), &mut events, Some(&Timespec::default()))?;
         let members = self.members();
@@ -135,7 +135,7 @@ impl Shared {
             let news = if flags.intersects(EventFlags::RDHUP | EventFlags::HUP) { OVER } else { NEWS };
             woken.extend(members.by_key.get(&key).and_then(|ear| ear.tell(news)));
         }
-        Ok(!events.is_empty())
+        Ok(events.len())
     }
 }
 
@@ -162,13 +162,17 @@ impl Future for Watch {
             }
             *waits = false;
             match shared.look(woken) {
-                Ok(true) => {
+                Ok(0) => *waits = true,
+                Ok(_) => {
                     woken.drain(..).for_each(Waker::wake);
-                    // They come first; then this looks again.
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
+                    // An only one has nothing more to tell before it has been answered.
+                    *waits = shared.members().by_key.len() == 1;
+                    if !*waits {
+                        // They come first; then this looks again.
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
                 }
-                Ok(false) => *waits = true,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return Poll::Ready(()),
             }
@@ -197,7 +201,7 @@ pub(crate) struct Member {
 
 impl Member {
     /// Waits until there may be something to read. `false`: nobody looks any more, and the socket has to wait alone.
-    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<bool> {
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<bool> {
         let mut heard = self.ear.listen();
         if heard == QUIET {
             self.ear.waker.register(cx.waker());
