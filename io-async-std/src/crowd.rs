@@ -271,6 +271,13 @@ mod tests {
                 two.write_all(&[b'b', round]).unwrap();
                 assert_eq!(read(&mut second).await, [b'b', round]);
             }
+            // An only one hears as well.
+            drop(second);
+            for round in 0..3 {
+                assert_eq!(read(&mut first).now_or_never(), None);
+                one.write_all(&[b'c', round]).unwrap();
+                assert_eq!(read(&mut first).await, [b'c', round]);
+            }
             // The end comes with the last bytes: nothing new is told after them.
             assert_eq!(read(&mut first).now_or_never(), None);
             one.write_all(b"last").unwrap();

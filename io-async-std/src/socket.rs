@@ -78,6 +78,7 @@ impl Socket {
 
 impl Socket {
     /// Waits until there may be something to read.
+    #[cfg_attr(not(target_os = "linux"), allow(clippy::needless_pass_by_ref_mut, reason = "who is alone stays it"))]
     fn poll_readable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         #[cfg(target_os = "linux")]
         if let Some(member) = &self.member {
