@@ -7,8 +7,8 @@
 //!
 //! The reactor that async-std and smol share arms a socket anew for each wait, and is polled by whichever thread finds
 //! nothing else to do. An executor that is busy finds something to do; the reactor's own thread then sees that nobody
-//! polls, and takes over: it comes back after each event, for a busy server many thousand times a second, takes the
-//! processor from the executor and hands it one connection at a time. That goes on until the server is idle.
+//! polls, and takes over: on one core it takes the processor from the executor some thousand times a second, and hands
+//! it few connections at a time. Each time costs five calls of the operating system, and each wait of a socket one.
 //!
 //! Here a task of the server looks for news itself, after all the connections that it has woken before have had their
 //! turn. The reactor is asked only when a look has found nothing, for one file rather than for each socket: a busy
