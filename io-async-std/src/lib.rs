@@ -35,14 +35,17 @@
 //! three methods, to `server::BuiltServer::accept` and `client::ClientBuilder::connect_over`: the example `smol` does.
 //!
 //! A thread inside `async_std::task::block_on` serves the reactor by turns with the executor, and each hands the other
-//! what is not its own. A busy server is faster when it is spawned, and the first thread only waits, such as for a
-//! channel of `std`.
+//! what is not its own. A busy server on streams is faster when it is spawned, and the first thread only waits, such as
+//! for a channel of `std`. Over HTTP on Linux it makes no difference: the sockets of an `HttpServer` are waited for
+//! together, by a task beside their connections, and the reactor is asked only when there is nothing to do.
 //!
 //! Handlers, calls and everything else that is not the runtime's comes from `mcp-sansio-io`, and is re-exported here.
 #![forbid(unsafe_code)]
 
 mod child;
 mod connect;
+#[cfg(all(feature = "http", target_os = "linux"))]
+mod crowd;
 mod runtime;
 mod serve;
 #[cfg(feature = "http")]

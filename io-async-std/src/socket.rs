@@ -12,15 +12,23 @@
 use std::io::{self, Read as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::pin::Pin;
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use async_io::Async;
 use futures_io::{AsyncRead, AsyncWrite};
 
+#[cfg(target_os = "linux")]
+use crate::crowd::{Crowd, Member};
+
 /// A socket on the reactor that async-std and smol share.
 #[derive(Debug)]
 pub struct Socket {
     stream: Async<TcpStream>,
+    /// With whom it waits for something to read; alone, on the reactor, if with nobody.
+    #[cfg(target_os = "linux")]
+    member: Option<Member>,
     /// Whether the last read took all that there was.
     drained: bool,
 }
@@ -29,7 +37,19 @@ impl Socket {
     pub(crate) fn new(stream: Async<TcpStream>) -> Self {
         // Messages are whole: holding them back gains nothing. A socket that has gone is found out soon.
         let _ = stream.get_ref().set_nodelay(true);
-        Self { stream, drained: false }
+        Self {
+            stream,
+            #[cfg(target_os = "linux")]
+            member: None,
+            drained: false,
+        }
+    }
+
+    /// Waits together with others from now on.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn join(mut self, crowd: Option<&Arc<Crowd>>) -> Self {
+        self.member = crowd.and_then(|crowd| crowd.enter(self.stream.get_ref()));
+        self
     }
 
     /// Connects to the first of the addresses that answers.
@@ -56,11 +76,35 @@ impl Socket {
     }
 }
 
+impl Socket {
+    /// Waits until there may be something to read.
+    #[cfg_attr(not(target_os = "linux"), allow(clippy::needless_pass_by_ref_mut, reason = "who is alone stays it"))]
+    fn poll_readable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        #[cfg(target_os = "linux")]
+        if let Some(member) = &self.member {
+            if ready!(member.poll(cx)) {
+                return Poll::Ready(Ok(()));
+            }
+            self.member = None;
+        }
+        self.stream.poll_readable(cx)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if let Some(member) = &self.member {
+            member.leave(self.stream.get_ref());
+        }
+    }
+}
+
 impl AsyncRead for Socket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
             if self.drained {
-                ready!(self.stream.poll_readable(cx))?;
+                ready!(self.poll_readable(cx))?;
                 self.drained = false;
             }
             match self.stream.get_ref().read(bytes) {

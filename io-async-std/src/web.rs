@@ -13,6 +13,8 @@ use mcp_sansio_io::http::client::{ByteStream, Connector, Endpoint, Pool};
 use mcp_sansio_io::http::{self, Bind, Listener, Stream};
 use mcp_sansio_io::server::{BuiltServer, ServeError};
 
+#[cfg(target_os = "linux")]
+use crate::crowd::Crowd;
 use crate::runtime::AsyncStdRuntime;
 use crate::socket::Socket;
 
@@ -38,17 +40,32 @@ pub type HttpServer = http::HttpServer<Listening>;
 
 /// A listener, for an [`HttpServer`].
 #[derive(Debug)]
-pub struct Listening(Async<TcpListener>);
+pub struct Listening {
+    listener: Async<TcpListener>,
+    /// Those who wait together, if somebody looks for them.
+    #[cfg(target_os = "linux")]
+    crowd: Option<Arc<Crowd>>,
+}
 
 impl Listener for Listening {
     type Stream = Stream<Socket>;
 
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
-        Socket::poll_accept(&self.0, cx).map_ok(Stream)
+        let accepted = Socket::poll_accept(&self.listener, cx);
+        #[cfg(target_os = "linux")]
+        let accepted = accepted.map_ok(|socket| socket.join(self.crowd.as_ref()));
+        accepted.map_ok(Stream)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn companion(&mut self) -> Option<BoxFuture<'static, ()>> {
+        let (crowd, watch) = Crowd::new().ok()?;
+        self.crowd = Some(crowd);
+        Some(Box::pin(watch))
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.get_ref().local_addr()
+        self.listener.get_ref().local_addr()
     }
 }
 
@@ -61,7 +78,13 @@ where
         let mut last = io::Error::new(io::ErrorKind::InvalidInput, "there is no address to listen at");
         for address in address.to_socket_addrs().await? {
             match Async::<TcpListener>::bind(address) {
-                Ok(listener) => return Ok(Self(listener)),
+                Ok(listener) => {
+                    return Ok(Self {
+                        listener,
+                        #[cfg(target_os = "linux")]
+                        crowd: None,
+                    });
+                }
                 Err(error) => last = error,
             }
         }

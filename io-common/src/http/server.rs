@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use hyper::rt::{Read, Write};
 
 use super::{Bounds, Connections, HttpService};
+use crate::runtime::BoxFuture;
 use crate::server::ServeError;
 
 /// What accepts connections.
@@ -18,6 +19,12 @@ pub trait Listener: Sized + Send + 'static {
 
     /// Accepts the next one.
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>>;
+
+    /// What has to run beside the connections that are accepted from now on, for them to move; if there is anything.
+    /// It is asked for once, and spawned where connections are. It ends when they and the listener have gone.
+    fn companion(&mut self) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
 
     /// Where it listens.
     ///
@@ -77,6 +84,9 @@ impl<L: Listener> HttpServer<L> {
     /// the protocol wants it, and calls that run have [`Bounds::drain_time`] to finish.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) {
         let Self { service, mut listener, bounds, .. } = self;
+        if let Some(companion) = listener.companion() {
+            service.runtime().spawn(companion);
+        }
         let finish = service.clone();
         let connections = Connections::new(Arc::clone(service.runtime()), bounds);
         let accept = move |cx: &mut Context<'_>| listener.poll_accept(cx);
