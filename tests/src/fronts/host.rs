@@ -114,6 +114,10 @@ impl OverHttp {
         let service = service.build().expect("there is randomness");
         let mut listener = F::listen();
         let address = listener.local_addr().expect("a listener has an address");
+        if let Some(companion) = listener.companion() {
+            // On the front's own runtime: it waits for sockets as a reactor does, and is nothing that comes to rest.
+            F::runtime().spawn(companion);
+        }
         let mut bounds = Bounds::default();
         (bounds.head_time, bounds.write_time) = (LONG, LONG);
         let connections = Connections::new(Arc::clone(&runtime), bounds);
