@@ -224,6 +224,8 @@ mod tests {
     use std::io::Write as _;
     use std::net::{Shutdown, TcpListener};
     use std::pin::pin;
+    use std::sync::atomic::AtomicBool;
+    use std::task::Wake;
 
     use futures_util::future::{Either, select};
     use futures_util::{AsyncReadExt as _, FutureExt as _};
@@ -247,6 +249,16 @@ mod tests {
                 Either::Right(((), work)) => work.await,
             }
         })
+    }
+
+    /// Whether somebody has called.
+    #[derive(Default)]
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 
     async fn read(socket: &mut Socket) -> Vec<u8> {
@@ -294,9 +306,18 @@ mod tests {
         let mut watch = pin!(watch);
         let (_peer, socket) = connection();
         let socket = socket.join(Some(&crowd));
+        let (_other, leaving) = connection();
+        let leaving = leaving.join(Some(&crowd));
+        let shared = Arc::clone(&crowd.0);
         drop(crowd);
-        assert_eq!(watch.as_mut().now_or_never(), None);
+        drop(leaving);
+        assert_eq!(shared.members().by_key.len(), 1, "who has gone is forgotten");
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        assert!(watch.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(!woken.0.load(Ordering::Relaxed));
         drop(socket);
+        assert!(woken.0.load(Ordering::Relaxed), "nobody else would wake it any more");
         assert_eq!(watch.now_or_never(), Some(()));
     }
 

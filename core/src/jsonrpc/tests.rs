@@ -161,6 +161,22 @@ fn what_follows_the_version_is_judged() {
     }
 }
 
+/// What is a number is what `serde_json` takes for one, in plain text and in any other.
+#[test]
+fn numbers_are_those_of_json() {
+    let numbers = "0 -0 7 -12 10.25 1.5e3 1e5 1E5 1e+5 1E-5 -0.0e-0 1e999 123456789012345678901234567890";
+    let others = "- -- -a +1 00 01 -01 1. .5 1.e5 1.x 1e 1E 1e+ 1E- 1e+-5 1.0.0 1e5.0 0x1 1_0 1- 1e5e5 NaN";
+    for (texts, right) in [(numbers, true), (others, false)] {
+        for text in texts.split(' ') {
+            assert_eq!(serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok(), right, "{text}");
+            for rest in ["", r#","b":"\n""#] {
+                let frame = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{text}}}{rest}}}"#);
+                assert_eq!(read(&frame).is_ok(), right, "{frame}");
+            }
+        }
+    }
+}
+
 #[test]
 fn plain_lines_are_whole_objects_in_printable_ascii() {
     for line in ["{}\n", "{\"a\": [1, 2]}\n", "{no JSON}\n"] {

@@ -151,6 +151,35 @@ fn frames_are_bounded() {
     assert_eq!(driver.client.cancel(driver.now, call, None).unwrap_err(), error);
 }
 
+/// A chunk that is one whole line in plain text takes a shorter way, which changes nothing: not the bound, nor what is
+/// held from before, nor the rest of a line that is too long.
+#[test]
+fn whole_plain_lines_are_read_as_any_others() {
+    let log = |filler: usize| {
+        let params = json!({"level": "info", "data": "x".repeat(filler)});
+        format!("{}\n", json!({"jsonrpc": "2.0", "method": "notifications/message", "params": params}))
+    };
+    let mut limits = Limits::default();
+    limits.frame_bytes = log(300).len() - 1;
+    let mut driver = Driver::modern(config().limits(limits));
+    driver.feed(log(300).as_bytes());
+    assert!(!matches!(driver.event(), Action::Diagnostic(_)), "as long as the bound");
+    driver.quiet();
+    driver.feed(log(301).as_bytes());
+    assert_eq!(driver.diagnostic().kind, DiagnosticKind::Limit(Bound::FrameBytes));
+    // A whole line after half of one is the end of that.
+    driver.feed(b"{");
+    driver.feed(log(1).as_bytes());
+    assert_eq!(driver.diagnostic().kind, DiagnosticKind::InvalidFrame);
+    driver.feed(&[b'x'; 1_000]);
+    assert_eq!(driver.diagnostic().kind, DiagnosticKind::Limit(Bound::FrameBytes));
+    driver.feed(log(1).as_bytes());
+    driver.quiet();
+    driver.feed(log(1).as_bytes());
+    assert!(!matches!(driver.event(), Action::Diagnostic(_)), "the next line is read");
+    driver.quiet();
+}
+
 /// End of input ends every call once; a last line without a newline still counts.
 #[test]
 fn end_of_input_ends_every_call_once() {

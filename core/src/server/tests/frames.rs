@@ -226,6 +226,13 @@ fn whole_plain_lines_are_read_as_any_others() {
     // A whole line after half of one is the end of that, and no message of its own.
     rig.send_bytes(frame(5).as_bytes());
     assert_eq!(rig.one()["error"]["code"], -32700);
+    // Nor is one that ends a line that was too long.
+    rig.send_bytes("x".repeat(limit + 2).as_bytes());
+    assert!(rig.one()["error"]["message"].as_str().unwrap().contains("frame_bytes"));
+    rig.send_bytes(frame(5).as_bytes());
+    assert_eq!(rig.take().len(), 0);
+    rig.send_bytes(frame(5).as_bytes());
+    assert_eq!(rig.one()["id"], 1);
 }
 
 /// Undrained is loud, and reading stops while the client does not read.
