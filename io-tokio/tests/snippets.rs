@@ -62,6 +62,19 @@ async fn over_http(server: BuiltServer) -> Result<(), Box<dyn Error>> {
 }
 
 #[rustfmt::skip]
+#[allow(dead_code, reason = "it serves a port that others may have")]
+async fn over_http_with_options(server: BuiltServer, stop: impl Future<Output = ()>) -> Result<(), Box<dyn Error>> {
+    use mcp_sansio_tokio::TokioRuntime;
+    use mcp_sansio_tokio::http::{Allow, Options};
+
+    let options = Options::default().hosts(Allow::list(["mcp.example.com"]));
+    let service = server.http(TokioRuntime::current()).options(options).build()?;
+    let server = mcp_sansio_tokio::HttpServer::bind(service, "127.0.0.1:8000").await?;
+    server.run_until(stop).await;                                                  // a future that ends when it is to end
+    Ok(())
+}
+
+#[rustfmt::skip]
 #[allow(dead_code, unused_variables, reason = "there is no such server")]
 async fn client() -> Result<(), Box<dyn Error>> {
     use serde_json::json;
@@ -84,7 +97,7 @@ fn trimmed(text: &str) -> String {
 fn what_the_readme_shows_is_what_compiles() {
     let blocks: Vec<&str> =
         README.split("```rust,ignore\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 5);
     let here = trimmed(HERE);
     for block in blocks {
         assert!(here.contains(&trimmed(block)), "{block}");

@@ -36,6 +36,7 @@ mod vectors;
 mod words;
 mod workspace;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use cli::{Args, Error};
@@ -111,12 +112,12 @@ fn main() -> ExitCode {
 
 fn dispatch(mut words: Vec<String>) -> Result<(), Error> {
     if words.is_empty() {
-        println!("{}", overview());
+        say(&overview());
         return Err(Error::Usage("no command given".into()));
     }
     let name = words.remove(0);
     if matches!(name.as_str(), "--help" | "-h" | "help") {
-        println!("{}", overview());
+        say(&overview());
         return Ok(());
     }
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
@@ -124,10 +125,15 @@ fn dispatch(mut words: Vec<String>) -> Result<(), Error> {
     };
     let args = Args::new(words);
     if args.asks_for_help() {
-        println!("{}", command.help.trim());
+        say(command.help.trim());
         return Ok(());
     }
     (command.run)(&Workspace::find()?, args)
+}
+
+/// Prints a text that somebody may have read enough of: a pipe that is closed is no fault.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 fn overview() -> String {

@@ -23,7 +23,7 @@ Builds the wheel of bindings/python, installs it into a clean environment, and a
 (stubtest, mypy, pyright), runs its tests, its examples with the SDKs of others, and the transcripts of tests/vectors.
 What that needs is installed below .cache in the root of the tree.
 
-  --build  stop when the wheel is built and installed
+  --build  stop when the wheel is built, in .cache/python-wheels, and installed for the tests
 ";
 
 pub(crate) const HOME: &str = "bindings/python";

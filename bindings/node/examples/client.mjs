@@ -107,7 +107,9 @@ function overHttp() {
       client.handleEnd(id);
     } catch (error) {
       if (abort.signal.aborted) return;
-      client.handleFailed(id, 'broken', String(error));
+      const cause = error instanceof Error ? /** @type {{code?: string} | undefined} */ (error.cause) : undefined;
+      const unsent = cause?.code === 'ECONNREFUSED' || cause?.code === 'ENOTFOUND';
+      client.handleFailed(id, unsent ? 'not_sent' : 'broken', String(cause ?? error));
     }
     open.delete(id);
     drive();

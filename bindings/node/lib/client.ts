@@ -92,6 +92,7 @@ export interface SubscriptionFilter {
 
 /** The server, as it introduced itself. */
 export interface ServerFacts {
+  /** The revision of the protocol that is spoken. The server's own version is in `info`. */
   readonly version: Version;
   readonly era: 'modern' | 'legacy';
   readonly capabilities: JsonObject;

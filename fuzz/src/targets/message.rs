@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use mcp_sansio::jsonrpc::{InvalidFrame, Members, Message, decode};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::Signature;
@@ -10,12 +11,14 @@ use crate::Signature;
 pub fn run(input: &[u8]) -> Signature {
     let mut signature = Signature::new();
     let frame = Bytes::copy_from_slice(input);
+    let is_json = serde_json::from_slice::<&RawValue>(input).is_ok();
     let message = match decode(&frame, 64) {
-        Ok(message) => message,
+        Ok(message) => {
+            assert!(is_json, "what is no JSON was taken for a message");
+            message
+        }
         Err(error) => {
-            if let InvalidFrame::NotJson = error {
-                assert!(serde_json::from_slice::<Value>(input).is_err(), "JSON was taken for none");
-            }
+            assert!(!is_json || !matches!(error, InvalidFrame::NotJson), "JSON was taken for none");
             signature.note(&error.to_string());
             return signature;
         }
