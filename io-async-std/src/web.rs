@@ -124,3 +124,16 @@ impl Connector for TcpConnector {
         })
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_brings_the_task_that_looks_for_its_sockets() {
+        let mut listener = async_std::task::block_on(Listening::bind("127.0.0.1:0")).unwrap();
+        assert!(listener.crowd.is_none(), "without the task, sockets wait alone");
+        assert!(listener.companion().is_some());
+        assert!(listener.crowd.is_some());
+    }
+}

@@ -128,7 +128,7 @@ fn run(service: &Arc<Service>, threads: usize, work: Work) -> Duration {
         for number in 0..threads {
             let (service, gate) = (Arc::clone(service), &gate);
             scope.spawn(move || {
-                // Threads that wake together are put on one core, and stay there for longer than this takes.
+                // Each has a core, as the servers have: what the scheduler would do is not compared here.
                 os::pin(number % os::cores());
                 let calls = frames::calls(Era::Modern);
                 let mut seeds = Rng::new(Seed([u8::try_from(number).unwrap_or(0); 32]));
