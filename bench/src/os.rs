@@ -3,12 +3,10 @@
 
 use std::time::Duration;
 
-/// Keeps this process, and the threads that it starts from now on, on one core. Where that cannot be had, everything
-/// runs as it comes.
+/// Keeps this thread, and the threads and processes that it starts from now on, on one core. Where that cannot be had,
+/// everything runs as it comes.
 pub(crate) fn pin(core: usize) {
-    if cores() > 1 {
-        set_affinity(0, core);
-    }
+    set_affinity(0, core);
 }
 
 /// The same for another process that has just been started. The threads that it has already are left alone.
@@ -27,8 +25,10 @@ fn set_affinity(process: libc::pid_t, core: usize) {
     }
 }
 
+/// How many cores the machine has. What this thread is kept on does not count.
 pub(crate) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    // SAFETY: it reads a number.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).map_or(1, |cores| cores.max(1))
 }
 
 /// The anonymous memory of a process that is in use, in bytes; zero where that cannot be had.
@@ -49,4 +49,23 @@ pub(crate) fn cpu_time(process: u32) -> Duration {
     };
     assert!(!failed, "the process is alive");
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_kept_on_one_core_can_be_put_on_another() {
+        // What a child of a pinned process does: it inherits the one core, and wants the other.
+        let seen = std::thread::spawn(|| {
+            [1, 0].map(|core| {
+                pin(core);
+                // SAFETY: it reads a number.
+                usize::try_from(unsafe { libc::sched_getcpu() })
+            })
+        });
+        let expected = if cores() > 1 { [Ok(1), Ok(0)] } else { [Ok(0), Ok(0)] };
+        assert_eq!(seen.join().unwrap(), expected);
+    }
 }

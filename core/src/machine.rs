@@ -211,6 +211,10 @@ impl<A> Queue<A> {
         self.first.take().or_else(|| self.actions.pop_front())
     }
 
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.actions.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none() && self.actions.is_empty()
     }

@@ -162,6 +162,16 @@ impl Core {
         self.out.touch(now);
     }
 
+    /// The time of the last input.
+    pub(crate) const fn now(&self) -> Now {
+        self.out.now()
+    }
+
+    /// How much is queued.
+    pub(crate) fn queued(&self) -> usize {
+        self.out.len()
+    }
+
     /// Who sends what is received from here on.
     pub(crate) fn set_sender(&mut self, sender: Sender) {
         self.sender = sender;
@@ -221,8 +231,21 @@ impl Core {
         self.out.deadline(own)
     }
 
+    /// What [`Core::poll_timeout`] says of actions that are queued, for a transport that holds more of them.
+    pub(crate) const fn at_once(&self) -> (Mono, TimerKind) {
+        (self.out.now().mono, TimerKind::Actions)
+    }
+
     pub(crate) const fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed(_))
+    }
+
+    /// The error that has closed the machine.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        match &self.state {
+            State::Closed(Closed::Failed(error)) => Some(error.clone()),
+            _ => None,
+        }
     }
 
     pub(crate) fn abandon(&mut self, now: Now, slot: ReplySlot) {

@@ -37,11 +37,17 @@ use crate::stdio::line::{LineDecoder, LineError};
 /// published is not held back at all.
 const OUTPUT_FACTOR: usize = 16;
 
+/// How many actions wait before further lines do. Not one, for each step of a request finds its code at hand after the
+/// same step of another; and not many, for all that requests need is held until they are answered.
+const READ_AHEAD: usize = 4;
+
 /// The server of one byte stream. See the module's documentation.
 #[derive(Debug)]
 pub struct Server {
     core: Core,
     lines: LineDecoder,
+    /// The client sends no more. What it has sent may still be in `lines`.
+    ended: bool,
 }
 
 impl Server {
@@ -49,7 +55,7 @@ impl Server {
     #[must_use]
     pub fn new(definition: Arc<Definition>, seed: Seed) -> Self {
         let lines = LineDecoder::new(definition.policy.limits.frame_bytes);
-        Self { core: Core::new(definition, Wire::Lines, seed), lines }
+        Self { core: Core::new(definition, Wire::Lines, seed), lines, ended: false }
     }
 
     /// The definition that new requests are served by.
@@ -64,7 +70,8 @@ impl Server {
         self.core.set_sender(Sender { principal, data: None });
     }
 
-    /// Says what happened on the stream.
+    /// Says what happened on the stream. Of many lines a few are read now, and the others once the actions of those are
+    /// polled: until then it is as if they had not arrived.
     ///
     /// # Errors
     /// [`Misuse::Closed`] after the machine has closed; and the fatal error that closed it, each time.
@@ -77,7 +84,7 @@ impl Server {
         self.core.check_open()?;
         match input {
             Input::Bytes(bytes) => {
-                if self.core.is_draining() {
+                if self.ended {
                     return Err(Misuse::WrongState("bytes after the end of input").into());
                 }
                 self.check_output()?;
@@ -86,19 +93,34 @@ impl Server {
                     return Ok(());
                 }
                 self.lines.push(bytes);
-                while let Some(line) = self.lines.next() {
-                    self.receive_line(now, line)?;
-                }
             }
-            Input::Eof => {
-                if let Some(line) = self.lines.finish() {
-                    self.receive_line(now, line)?;
-                }
-                self.core.on_eof(now);
-            }
+            Input::Eof => self.ended = true,
             Input::Written(_) => {}
         }
-        Ok(())
+        self.read_lines();
+        self.core.failure().map_or(Ok(()), Err)
+    }
+
+    /// Reads lines until there is enough to do: what the others need is not held before their turn.
+    #[inline(never)]
+    fn read_lines(&mut self) {
+        let now = self.core.now();
+        while self.holds_input() && self.core.queued() < READ_AHEAD {
+            match self.lines.next() {
+                Some(line) => self.receive_line(now, line),
+                None if self.ended => match self.lines.finish() {
+                    Some(line) => self.receive_line(now, line),
+                    None => self.core.on_eof(now),
+                },
+                None => return,
+            }
+        }
+    }
+
+    /// Whether lines, or the end of input, may be there that were not read.
+    fn holds_input(&self) -> bool {
+        let is_open = !self.core.is_closed() && !self.core.is_draining();
+        is_open && (self.ended || self.lines.holds_chunks())
     }
 
     /// Ends a connection whose client takes nothing, though it goes on asking or being told.
@@ -112,19 +134,16 @@ impl Server {
         Err(error)
     }
 
-    fn receive_line(&mut self, now: Now, line: Result<Bytes, LineError>) -> Result<(), Error> {
+    fn receive_line(&mut self, now: Now, line: Result<Bytes, LineError>) {
         match line {
             Ok(line) => self.core.on_frame(now, line),
             Err(LineError::TooLong { limit }) => {
                 self.core.refuse_frame(&Error::limit(Bound::FrameBytes, limit), 0);
             }
             Err(LineError::Flood { limit }) => {
-                let error = Error::limit(Bound::FrameBytes, limit);
-                self.core.finish_closing(Closed::Failed(error.clone()));
-                return Err(error);
+                self.core.finish_closing(Closed::Failed(Error::limit(Bound::FrameBytes, limit)));
             }
         }
-        Ok(())
     }
 
     /// Lets deadlines that have come take effect.
@@ -136,7 +155,14 @@ impl Server {
     #[must_use]
     pub fn poll_action(&mut self) -> Option<Action> {
         loop {
-            return Some(match self.core.poll()? {
+            let out = match self.core.poll() {
+                None if self.holds_input() => {
+                    self.read_lines();
+                    self.core.poll()?
+                }
+                out => out?,
+            };
+            return Some(match out {
                 Out::Frame(frame, _) => Action::Write(frame),
                 Out::Event(action) => action,
                 // Only said where requests are answered apart.
@@ -148,13 +174,13 @@ impl Server {
     /// When to call `handle_timeout`, and why; `None` if nothing is waited for.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Mono, TimerKind)> {
-        self.core.poll_timeout()
+        if self.holds_input() { Some(self.core.at_once()) } else { self.core.poll_timeout() }
     }
 
     /// Whether to go on reading. False while the client reads too slowly, unless we wait for its answers.
     #[must_use]
     pub fn wants_input(&self) -> bool {
-        self.core.wants_input()
+        !self.ended && self.core.wants_input()
     }
 
     /// Whether the machine is over: only its queue is left.
@@ -267,7 +293,7 @@ impl Server {
     /// flight.
     #[must_use]
     pub fn export_session(&self) -> Option<Json> {
-        self.core.export_session()
+        if self.holds_input() { None } else { self.core.export_session() }
     }
 
     /// Goes on with a session that [`Server::export_session`] gave, in a machine that has none.

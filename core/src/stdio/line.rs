@@ -138,6 +138,11 @@ impl LineDecoder {
             && length <= self.max_line.saturating_add(1)
     }
 
+    /// Whether there are chunks that [`next`](Self::next) has not looked at to their end.
+    pub(crate) fn holds_chunks(&self) -> bool {
+        !self.chunks.is_empty()
+    }
+
     /// Takes bytes as they were read; an empty chunk is no end of input. After a flood they are dropped.
     pub fn push(&mut self, chunk: Bytes) {
         if !chunk.is_empty() && !matches!(self.state, State::Flooded) {

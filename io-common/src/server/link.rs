@@ -197,12 +197,10 @@ impl Link {
 }
 
 impl State {
-    /// Gives the machine what handlers have answered.
-    pub(super) fn answer(&mut self, now: Now, answers: impl IntoIterator<Item = (ReplySlot, Reply)>) {
-        for (slot, reply) in answers {
-            // A machine that has failed takes no answers.
-            let _ = self.machine.reply(now, slot, reply);
-        }
+    /// Gives the machine what a handler has answered.
+    pub(super) fn answer(&mut self, now: Now, (slot, reply): (ReplySlot, Reply)) {
+        // A machine that has failed takes no answers.
+        let _ = self.machine.reply(now, slot, reply);
     }
 
     /// The next deed. `catalogue` becomes that which it belongs to.

@@ -24,8 +24,8 @@ use super::machine::Deed;
 use super::replay::{Run, Task, panic_text};
 use crate::report::Report;
 
-/// The most deeds that are taken in one go.
-const BATCH: usize = 128;
+/// The most deeds that are taken in one go. A machine for streams has no more to give before some of them are done.
+const BATCH: usize = 8;
 
 /// The most notifications of a connection that handlers work on at a time. Unlike a request, a notification cannot be
 /// refused, so that a client would not notice that it sends more than are worked off: further ones are dropped.
@@ -52,16 +52,20 @@ impl Worker {
     pub(super) fn next(&mut self, now: Now, ready: &mut Option<Ready>) -> Option<Deed> {
         let Self { link, catalogue, .. } = self;
         link.quietly(|state| {
-            state.answer(now, ready.take());
+            if let Some(ready) = ready.take() {
+                state.answer(now, ready);
+            }
             state.next(catalogue)
         })
     }
 
-    /// The same for many of each, under one lock.
+    /// The same for several of each, under one lock.
     pub(super) fn take(&mut self, now: Now, ready: &mut Vec<Ready>, deeds: &mut Vec<Deed>) {
         let Self { link, catalogue, .. } = self;
         link.quietly(|state| {
-            state.answer(now, ready.drain(..));
+            for ready in ready.drain(..) {
+                state.answer(now, ready);
+            }
             state.take(catalogue, deeds, BATCH);
         });
     }

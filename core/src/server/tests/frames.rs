@@ -1,6 +1,8 @@
 //! Lines that are no messages, ids, batches, the end of input.
 
 use super::*;
+use crate::error::Misuse;
+use crate::machine::TimerKind;
 
 /// O03: bytes that are not UTF-8 reach no handler, and the server lives on.
 #[test]
@@ -192,6 +194,65 @@ fn over_long_lines_are_refused() {
     assert!(rig.server.is_closed());
 }
 
+/// Of many lines in one chunk a few are read before others are done: a handler that answers at once never has more
+/// requests in flight than those.
+#[test]
+fn lines_are_read_a_few_at_a_time() {
+    let mut limits = crate::limits::Limits::server();
+    limits.in_flight = 4;
+    let mut rig = Rig::new(builder().limits(limits).build().unwrap());
+    let call = |id: i64| modern(id, "tools/call", json!({"name": "slow"})).to_string();
+    let calls: String = (1..10).map(|id| format!("{}\n", call(id))).collect();
+    rig.server.handle(rig.now, Input::Bytes(format!("{calls}{}", call(10)).into())).unwrap();
+    rig.server.handle(rig.now, Input::Eof).unwrap();
+    assert!(!rig.server.wants_input(), "the end has come, though it was not read yet");
+    let late = rig.server.handle(rig.now, Input::Bytes("{}\n".into())).unwrap_err();
+    assert_eq!(late, Misuse::WrongState("bytes after the end of input").into());
+    let (mut invoked, mut answered) = (Vec::new(), Vec::new());
+    while let Some(action) = rig.server.poll_action() {
+        match action {
+            Action::Invoke(invocation) => {
+                invoked.push(invocation.context.request_id().as_i64().unwrap());
+                rig.server.reply(rig.now, invocation.slot, text("done")).unwrap();
+            }
+            Action::Write(answer) => {
+                let answer: Value = serde_json::from_slice(&answer).unwrap();
+                assert_eq!(answer["result"]["content"][0]["text"], "done");
+                answered.push(answer["id"].as_i64().unwrap());
+            }
+            Action::Closed(Closed::EndOfInput) => break,
+            other => panic!("unexpected: {other:?}"),
+        }
+        assert_eq!(rig.server.poll_timeout(), Some((rig.now.mono, TimerKind::Actions)), "more is there");
+    }
+    let all: Vec<i64> = (1..=10).collect();
+    assert_eq!((&invoked, &answered), (&all, &all));
+    assert!(rig.server.poll_action().is_none());
+    assert_eq!(rig.server.poll_timeout(), None);
+}
+
+/// What was not read yet is no part of an exported session, and is never read once the machine is closed.
+#[test]
+fn lines_that_were_not_read_are_lost_with_the_machine_and_not_before() {
+    let mut rig = Rig::legacy(definition(), "2025-11-25", json!({}));
+    let ping = |id| format!("{}\n", legacy(id, "ping", json!({})));
+    let pings: String = (1..=20).map(ping).collect();
+    rig.server.handle(rig.now, Input::Bytes(pings.into())).unwrap();
+    let mut answered = 0;
+    while answered < 4 {
+        let Some(Action::Write(_)) = rig.server.poll_action() else { panic!("a ping is answered") };
+        answered += 1;
+    }
+    assert_eq!(rig.server.export_session(), None, "others were sent before it");
+    rig.server.close(rig.now);
+    while let Some(Action::Write(_)) = rig.server.poll_action() {
+        answered += 1;
+    }
+    assert!(answered < 20, "the rest was not read");
+    assert!(rig.server.poll_action().is_none());
+    assert_eq!(rig.server.poll_timeout(), None);
+}
+
 /// A chunk that is one whole line in plain text takes a shorter way, which changes nothing: not the bound, nor what
 /// is held from before, nor what is no such chunk.
 #[test]
@@ -242,7 +303,7 @@ fn queued_actions_ask_to_be_drained() {
     assert_eq!(rig.server.poll_timeout(), None);
     let frame = Bytes::from(format!("{}\n", modern(1, "tools/list", json!({}))));
     rig.server.handle(rig.now, Input::Bytes(frame)).unwrap();
-    assert_eq!(rig.server.poll_timeout(), Some((rig.now.mono, crate::machine::TimerKind::Actions)));
+    assert_eq!(rig.server.poll_timeout(), Some((rig.now.mono, TimerKind::Actions)));
     rig.drain();
     assert_eq!(rig.server.poll_timeout(), None);
 }
