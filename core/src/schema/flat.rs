@@ -19,57 +19,85 @@ use memchr::memchr2;
 use serde_json::Number;
 
 use super::dialect::Types;
-use super::node::{Graph, Node, NumberChecks, ObjectChecks, TextChecks};
+use super::node::{Graph, Node, NodeId, NumberChecks, ObjectChecks, TextChecks};
 use super::number::compare;
 
-/// Whether a text of JSON fits the schema for certain.
-pub(super) fn fits(graph: &Graph, text: &[u8]) -> bool {
-    let mut reader = Reader { rest: text };
-    let root = graph.node(graph.root);
-    !graph.is_dynamic() && is_plain(root) && root.constants.is_empty() && members(graph, root, &mut reader).is_some()
+/// A schema whose texts can be judged here: what has to be known of it is found out once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flat {
+    /// The properties that are required, by position.
+    required: u64,
 }
 
-/// Walks through the object that is all of the text. `None` is no verdict.
-fn members(graph: &Graph, root: &Node, reader: &mut Reader<'_>) -> Option<()> {
-    let none = ObjectChecks::default();
-    let checks = root.object.as_deref().unwrap_or(&none);
-    let known = checks.min.is_none()
-        && checks.max.is_none()
-        && checks.patterns.is_empty()
-        && checks.names.is_none()
-        && checks.dependent_required.is_empty()
-        && checks.dependent_schemas.is_empty();
-    (known && root.types.overlaps(Types::OBJECT)).then_some(())?;
-    // Which of the properties are there, by position.
-    let mut seen = 0_u64;
+impl Flat {
+    /// `None` for a schema that says more than is known here.
+    pub(super) fn of(graph: &Graph) -> Option<Self> {
+        let root = graph.node(graph.root);
+        let plain = !graph.is_dynamic() && is_plain(root) && root.constants.is_empty();
+        (plain && root.types.overlaps(Types::OBJECT)).then_some(())?;
+        let none = ObjectChecks::default();
+        let checks = root.object.as_deref().unwrap_or(&none);
+        let known = checks.min.is_none()
+            && checks.max.is_none()
+            && checks.patterns.is_empty()
+            && checks.names.is_none()
+            && checks.dependent_required.is_empty()
+            && checks.dependent_schemas.is_empty()
+            && checks.properties.len() <= u64::BITS as usize;
+        known.then_some(())?;
+        let mut required = checks.required.iter().map(|name| position(&checks.properties, name.as_bytes()));
+        let required = required.try_fold(0, |bits, at| Some(bits | 1 << at?))?;
+        Some(Self { required })
+    }
+
+    /// Whether a text of JSON fits the schema for certain.
+    pub(super) fn fits(self, graph: &Graph, text: &[u8]) -> bool {
+        let checks = graph.node(graph.root).object.as_deref();
+        let properties = checks.map_or(&[][..], |checks| &checks.properties);
+        let additional = checks.and_then(|checks| checks.additional);
+        let seen = members(graph, properties, additional, &mut Reader { rest: text });
+        seen.is_some_and(|seen| seen & self.required == self.required)
+    }
+}
+
+/// Walks through the object that is all of the text. Answers which of the properties are there, by position; `None` is
+/// no verdict.
+fn members(
+    graph: &Graph,
+    properties: &[(Box<str>, NodeId)],
+    additional: Option<NodeId>,
+    reader: &mut Reader<'_>,
+) -> Option<u64> {
+    let mut seen = 0;
     reader.take(b'{')?;
     let mut first = true;
     while !reader.ends(first)? {
         first = false;
         let name = reader.string()?;
         reader.take(b':')?;
-        match position(checks, name) {
-            Some(at) => {
-                seen |= 1_u64.checked_shl(u32::try_from(at).ok()?)?;
-                member(graph.node(checks.properties.get(at)?.1), reader)?;
+        let property = position(properties, name).and_then(|at| Some((at, properties.get(at)?.1)));
+        match (property, additional) {
+            (Some((at, node)), _) => {
+                seen |= 1 << at;
+                member(graph.node(node), reader)?;
             }
-            None => match checks.additional {
-                Some(node) => member(graph.node(node), reader)?,
-                None => {
-                    reader.scalar()?;
-                }
-            },
+            (None, Some(node)) => member(graph.node(node), reader)?,
+            (None, None) => {
+                reader.scalar()?;
+            }
         }
     }
-    let is_seen = |name: &str| {
-        let bit = position(checks, name.as_bytes()).and_then(|at| 1_u64.checked_shl(u32::try_from(at).ok()?));
-        bit.is_some_and(|bit| seen & bit != 0)
-    };
-    checks.required.iter().all(|name| is_seen(name)).then_some(())
+    Some(seen)
 }
 
-fn position(checks: &ObjectChecks, name: &[u8]) -> Option<usize> {
-    checks.properties.binary_search_by(|(property, _)| property.as_bytes().cmp(name)).ok()
+/// Where a name stands among the properties, which are sorted.
+fn position(properties: &[(Box<str>, NodeId)], name: &[u8]) -> Option<usize> {
+    /// So many are looked at one by one: most differ in length.
+    const FEW: usize = 8;
+    if properties.len() <= FEW {
+        return properties.iter().position(|(property, _)| property.as_bytes() == name);
+    }
+    properties.binary_search_by(|(property, _)| property.as_bytes().cmp(name)).ok()
 }
 
 /// Whether nothing but checks of the value itself is asked for.
@@ -209,7 +237,6 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::json::Json;
     use crate::schema::{Schema, SchemaLimits};
 
@@ -218,7 +245,11 @@ mod tests {
     }
 
     fn verdict(schema: &Value, text: &str) -> bool {
-        fits(&compile(schema).graph, text.as_bytes())
+        fits(&compile(schema), text)
+    }
+
+    fn fits(schema: &Schema, text: &str) -> bool {
+        schema.flat.is_some_and(|flat| flat.fits(&schema.graph, text.as_bytes()))
     }
 
     #[test]
@@ -262,6 +293,24 @@ mod tests {
         assert!(!verdict(&json!({"type": "object", "additionalProperties": false}), r#"{"a":1}"#));
         assert!(!verdict(&json!({"type": "object", "minProperties": 0, "not": {}}), "{}"));
         assert!(verdict(&json!({"type": "object"}), "{}"));
+    }
+
+    /// Properties are found among few and among many, and there is a place for the last of those that are counted.
+    #[test]
+    fn many_properties_are_counted_up_to_a_bound() {
+        let schema = |count: usize| {
+            let name = |number| format!("p{number:02}");
+            let properties: serde_json::Map<_, _> = (0..count).map(|n| (name(n), json!({"type": "integer"}))).collect();
+            json!({"type": "object", "properties": properties, "required": [name(0), name(count - 1)]})
+        };
+        for count in [2, 8, 9, 64] {
+            let (schema, last) = (schema(count), count - 1);
+            assert!(verdict(&schema, &format!(r#"{{"p{last:02}":1,"p00":1}}"#)), "{count}");
+            assert!(!verdict(&schema, &format!(r#"{{"p{last:02}":1}}"#)), "{count}");
+            assert!(!verdict(&schema, &format!(r#"{{"p{last:02}":"1","p00":1}}"#)), "{count}");
+        }
+        assert!(!verdict(&schema(65), r#"{"p64":1,"p00":1}"#), "no verdict");
+        assert!(!verdict(&json!({"required": ["p"]}), r#"{"p":1}"#), "no verdict");
     }
 
     fn schemas() -> impl Strategy<Value = Value> {
@@ -324,7 +373,7 @@ mod tests {
         #[test]
         fn the_evaluator_agrees(schema in schemas(), text in texts()) {
             let schema = compile(&schema);
-            if fits(&schema.graph, text.as_bytes()) {
+            if fits(&schema, &text) {
                 let json = Json::from_text(text.as_str()).unwrap();
                 prop_assert!(schema.validate_json(&json).is_ok(), "{text}");
             }

@@ -63,6 +63,7 @@ pub use self::problem::{Invalid, Problem};
 
 use self::document::Document;
 use self::evaluate::Evaluation;
+use self::flat::Flat;
 use self::node::Graph;
 use self::steps::Exhausted;
 use crate::json::Json;
@@ -272,6 +273,7 @@ impl fmt::Display for Bound {
 /// ```
 pub struct Schema {
     graph: Graph,
+    flat: Option<Flat>,
     dialect: Dialect,
     limits: SchemaLimits,
 }
@@ -288,7 +290,7 @@ impl Schema {
         let root: Value = raw.parse().map_err(|error| SchemaError::Unreadable { reason: error.to_string() })?;
         let mut document = Document::read(&root, limits)?;
         let graph = build::build(&mut document, &root)?;
-        Ok(Self { graph, dialect: document.dialect_of(0), limits: limits.clone() })
+        Ok(Self { flat: Flat::of(&graph), graph, dialect: document.dialect_of(0), limits: limits.clone() })
     }
 
     /// The dialect that the schema declares, or 2020-12.
@@ -324,7 +326,7 @@ impl Schema {
     /// # Errors
     /// As [`validate_json`](Self::validate_json).
     pub fn check_json(&self, raw: &Json) -> Result<(), ValidateError> {
-        if flat::fits(&self.graph, raw.as_bytes()) {
+        if self.flat.is_some_and(|flat| flat.fits(&self.graph, raw.as_bytes())) {
             return Ok(());
         }
         self.validate_json(raw).map(drop)

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{self, Poll};
 use std::time::Duration;
 
@@ -53,15 +53,20 @@ pub(super) struct Inner {
     link: Arc<Link>,
     catalogue: Arc<Catalogue>,
     begun: Mono,
-    cell: Mutex<Cell>,
+    /// Made when it is first needed: most calls never do.
+    cell: OnceLock<Mutex<Cell>>,
     #[cfg(feature = "tracing")]
     span: tracing::Span,
 }
 
 impl Inner {
     pub(super) fn cancel(&self, why: Cancelled) {
-        let wakers = lock(&self.cell).cancel(why);
+        let wakers = self.cell().cancel(why);
         wakers.into_iter().for_each(task::Waker::wake);
+    }
+
+    fn cell(&self) -> MutexGuard<'_, Cell> {
+        lock(self.cell.get_or_init(Mutex::default))
     }
 }
 
@@ -84,7 +89,7 @@ impl Context {
             link,
             catalogue,
             begun,
-            cell: Mutex::default(),
+            cell: OnceLock::new(),
         }))
     }
 
@@ -97,7 +102,7 @@ impl Context {
     }
 
     pub(super) fn cell(&self) -> MutexGuard<'_, Cell> {
-        lock(&self.0.cell)
+        self.0.cell()
     }
 
     pub(super) fn link(&self) -> &Arc<Link> {

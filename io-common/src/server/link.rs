@@ -11,6 +11,7 @@
 //! none to bound: what is accepted is bounded by the machine's own limits, and a guard that is dropped can always
 //! say so.
 
+use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
@@ -230,27 +231,30 @@ impl State {
         remarks
     }
 
-    /// Moves queued deeds to `deeds`, until there are `most`. All of them belong to one catalogue.
-    pub(super) fn take(&mut self, catalogue: &mut Arc<Catalogue>, deeds: &mut Vec<Deed>, most: usize) {
+    /// Moves queued deeds to `deeds`, until there are `most`. All of them belong to one catalogue. Answers whether none is
+    /// left.
+    pub(super) fn take(&mut self, catalogue: &mut Arc<Catalogue>, deeds: &mut Vec<Deed>, most: usize) -> bool {
         let alone = !self.backlog.is_empty();
-        deeds.extend(self.next(catalogue));
-        while !alone
-            && deeds.len() < most
-            && let Some(deed) = self.machine.poll_deed()
-        {
+        let mut next = self.next(catalogue);
+        while let Some(deed) = next {
             deeds.push(deed);
+            if alone || deeds.len() == most {
+                return false;
+            }
+            next = self.machine.poll_deed();
         }
+        true
     }
 }
 
 /// The duty to answer a request. Dropped without an answer (a panic, a task that is dropped), it ends the request.
-pub(super) struct SlotGuard {
-    link: Arc<Link>,
+pub(super) struct SlotGuard<L: Borrow<Link>> {
+    link: L,
     slot: Option<ReplySlot>,
 }
 
-impl SlotGuard {
-    pub(super) const fn new(link: Arc<Link>, slot: ReplySlot) -> Self {
+impl<L: Borrow<Link>> SlotGuard<L> {
+    pub(super) const fn new(link: L, slot: ReplySlot) -> Self {
         Self { link, slot: Some(slot) }
     }
 
@@ -263,10 +267,10 @@ impl SlotGuard {
     pub(super) fn finish(mut self, context: &Context, ending: Ending) {
         let reply = settle(context, ending);
         let Some(slot) = self.slot.take() else { return };
-        let id = slot.id();
-        let now = self.link.runtime.now();
+        let (id, link) = (slot.id(), self.link.borrow());
+        let now = link.runtime.now();
         let remarks = {
-            let mut state = lock(&self.link.state);
+            let mut state = lock(&link.state);
             state.running.remove(&id);
             match reply {
                 // A connection that has ended takes no answers, and needs none.
@@ -276,23 +280,23 @@ impl SlotGuard {
             state.last_remarks()
         };
         for remark in remarks {
-            self.link.shared.hooks.report(&Report::Diagnostic(&remark));
+            link.shared.hooks.report(&Report::Diagnostic(&remark));
         }
-        self.link.driver.wake();
+        link.driver.wake();
     }
 }
 
-impl Drop for SlotGuard {
+impl<L: Borrow<Link>> Drop for SlotGuard<L> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            let id = slot.id();
-            let now = self.link.runtime.now();
+            let (id, link) = (slot.id(), self.link.borrow());
+            let now = link.runtime.now();
             {
-                let mut state = lock(&self.link.state);
+                let mut state = lock(&link.state);
                 state.running.remove(&id);
                 state.machine.abandon(now, slot);
             }
-            self.link.driver.wake();
+            link.driver.wake();
         }
     }
 }

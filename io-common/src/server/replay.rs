@@ -32,7 +32,7 @@ use mcp_sansio::server::{InputRequired, Reply};
 
 use super::context::Context;
 use super::error::HandlerError;
-use super::link::SlotGuard;
+use super::link::{Link, SlotGuard};
 use crate::runtime::BoxFuture;
 
 /// How long questions wait for other things that a handler waits for at the same time.
@@ -53,7 +53,7 @@ pub(super) enum Ending {
 
 /// One run of a handler.
 pub(super) struct Run {
-    /// `None` once it has ended.
+    /// `None` before it is started, and once it has ended.
     future: Option<BoxFuture<'static, HandlerResult>>,
     context: Context,
     patience: Option<BoxFuture<'static, ()>>,
@@ -61,13 +61,23 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// A run that is not started.
+    pub(super) const fn new(context: Context) -> Self {
+        Self { future: None, context, patience: None, impatient: false }
+    }
+
+    pub(super) const fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// Calls the handler.
     pub(super) fn start(
-        context: Context,
-        handler: impl FnOnce() -> BoxFuture<'static, HandlerResult>,
-    ) -> Result<Self, Ending> {
-        let future = catch_unwind(AssertUnwindSafe(handler)).map_err(panicked)?;
-        Ok(Self { future: Some(future), context, patience: None, impatient: false })
+        &mut self,
+        handler: impl FnOnce(Context) -> BoxFuture<'static, HandlerResult>,
+    ) -> Result<(), Ending> {
+        let context = self.context.clone();
+        self.future = Some(catch_unwind(AssertUnwindSafe(|| handler(context))).map_err(panicked)?);
+        Ok(())
     }
 
     /// Polls with a waker that does nothing but count. Whoever is not ready must be polled again at once, by a task.
@@ -168,8 +178,9 @@ impl Future for Run {
 impl Drop for Run {
     fn drop(&mut self) {
         // Dropped with its task, or by a driver that ends: the handler's own drop must not take others down.
-        let future = self.future.take();
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
+        if let Some(future) = self.future.take() {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
+        }
     }
 }
 
@@ -177,7 +188,7 @@ impl Drop for Run {
 pub(super) struct Task {
     pub(super) run: Run,
     /// `None` once it is answered.
-    pub(super) guard: Option<SlotGuard>,
+    pub(super) guard: Option<SlotGuard<Arc<Link>>>,
 }
 
 impl Future for Task {

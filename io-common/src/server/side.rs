@@ -84,20 +84,23 @@ impl Side for ServerSide {
 
     fn act(&mut self, now: Now, outbox: &mut Outbox, tracer: Option<&Tracer>) -> bool {
         let mut acted = false;
+        // What was answered has left by now, or waits for the client.
+        self.worker.tidy();
         let mut deeds = std::mem::take(&mut self.deeds);
         loop {
-            self.worker.take(now, &mut self.ready, &mut deeds);
-            if deeds.is_empty() {
-                self.deeds = deeds;
-                return acted;
-            }
-            acted = true;
+            let all = self.worker.take(now, &mut self.ready, &mut deeds);
+            acted |= !deeds.is_empty();
             for deed in deeds.drain(..) {
                 match deed {
                     Deed::Stream(action) => self.act_on(action, now, outbox, tracer),
                     #[cfg(feature = "http")]
                     Deed::Http(_) => {}
                 }
+            }
+            // Whoever has used the machine meanwhile has woken us.
+            if all && self.ready.is_empty() {
+                self.deeds = deeds;
+                return acted;
             }
         }
     }

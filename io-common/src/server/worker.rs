@@ -37,6 +37,9 @@ pub(super) struct Worker {
     catalogue: Arc<Catalogue>,
     /// Held by each handler of a notification that is not done yet.
     notified: Option<Arc<()>>,
+    /// What the last call that was answered at once has held, until its answer has left or another call takes its place:
+    /// to let go of it takes time, and nobody needs to wait for that.
+    spent: Option<Run>,
 }
 
 /// The answer of a handler that was ready at once.
@@ -44,7 +47,7 @@ pub(super) type Ready = (ReplySlot, Reply);
 
 impl Worker {
     pub(super) const fn new(link: Arc<Link>, catalogue: Arc<Catalogue>) -> Self {
-        Self { link, catalogue, notified: None }
+        Self { link, catalogue, notified: None, spent: None }
     }
 
     /// Answers what is ready, and takes what is next.
@@ -59,19 +62,24 @@ impl Worker {
         })
     }
 
-    /// The same for several of each, under one lock.
-    pub(super) fn take(&mut self, now: Now, ready: &mut Vec<Ready>, deeds: &mut Vec<Deed>) {
+    /// The same for several of each, under one lock. Answers whether that was all.
+    pub(super) fn take(&mut self, now: Now, ready: &mut Vec<Ready>, deeds: &mut Vec<Deed>) -> bool {
         let Self { link, catalogue, .. } = self;
         link.quietly(|state| {
             for ready in ready.drain(..) {
                 state.answer(now, ready);
             }
-            state.take(catalogue, deeds, BATCH);
-        });
+            state.take(catalogue, deeds, BATCH)
+        })
+    }
+
+    /// Lets go of what is needed no more, once nobody waits.
+    pub(super) fn tidy(&mut self) {
+        self.spent = None;
     }
 
     /// Runs a handler: to its end if it is ready at once, else on a task of its own.
-    pub(super) fn invoke(&self, invocation: Invocation, now: Now) -> Option<Ready> {
+    pub(super) fn invoke(&mut self, invocation: Invocation, now: Now) -> Option<Ready> {
         let Invocation { slot, call, context, .. } = invocation;
         let id = slot.id();
         let shared = &self.link.shared;
@@ -81,27 +89,26 @@ impl Worker {
             return Some((slot, Reply::StateUsed));
         }
         let tool = matches!(call, Call::Tool { .. });
-        let catalogue = Arc::clone(&self.catalogue);
-        let cx = Context::new(context, id, tool, Arc::clone(&self.link), Arc::clone(&catalogue), now.mono);
+        let cx = Context::new(context, id, tool, Arc::clone(&self.link), Arc::clone(&self.catalogue), now.mono);
         shared.hooks.begun(&cx);
-        let guard = SlotGuard::new(Arc::clone(&self.link), slot);
-        let handler_cx = cx.clone();
-        let mut run = match Run::start(cx.clone(), move || catalogue.call(call, handler_cx)) {
-            Ok(run) => run,
-            Err(ending) => {
-                guard.finish(&cx, ending);
-                return None;
-            }
-        };
+        let guard = SlotGuard::new(&*self.link, slot);
+        let mut run = Run::new(cx);
+        if let Err(ending) = run.start(|cx| self.catalogue.call(call, cx)) {
+            guard.finish(run.context(), ending);
+            return None;
+        }
         if !shared.always_spawn
             && let Poll::Ready(ending) = run.poll_inline()
         {
             // Without a reply, the guard abandons the request.
-            let reply = settle(&cx, ending)?;
-            return guard.into_slot().map(|slot| (slot, reply));
+            let reply = settle(run.context(), ending)?;
+            let slot = guard.into_slot();
+            self.spent = Some(run);
+            return slot.map(|slot| (slot, reply));
         }
-        self.link.add_running(id, cx.inner());
-        self.link.runtime.spawn(Box::pin(Task { run, guard: Some(guard) }));
+        self.link.add_running(id, run.context().inner());
+        let guard = guard.into_slot().map(|slot| SlotGuard::new(Arc::clone(&self.link), slot));
+        self.link.runtime.spawn(Box::pin(Task { run, guard }));
         None
     }
 
