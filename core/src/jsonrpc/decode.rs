@@ -65,6 +65,16 @@ impl MethodName {
         }
     }
 
+    /// Reads a name without escapes, in ASCII.
+    fn plain(name: &[u8]) -> Self {
+        Method::parse_bytes(name).map_or_else(|| Self::other(name), Self::Known)
+    }
+
+    #[cold]
+    fn other(name: &[u8]) -> Self {
+        Self::Other(String::from_utf8_lossy(name).into())
+    }
+
     /// Reads the token of a string.
     fn read(token: &[u8]) -> Option<Self> {
         if let Some(method) = super::members::unquoted(token).and_then(Method::parse_bytes) {
@@ -231,8 +241,65 @@ enum Id {
     Valid(RequestId),
 }
 
+impl Id {
+    fn read(token: &[u8]) -> Self {
+        match RequestId::from_json_bytes(token) {
+            Some(id) => Self::Valid(id),
+            None if token == b"null" => Self::Null,
+            None => Self::Invalid,
+        }
+    }
+}
+
 /// The members of a message.
 pub(super) const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// A member of a message, by its place in [`ENVELOPE`].
+#[derive(Clone, Copy)]
+enum Member {
+    Version,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    Other = 7,
+}
+
+impl Member {
+    fn named(name: &[u8]) -> Self {
+        match name {
+            b"jsonrpc" => Self::Version,
+            b"id" => Self::Id,
+            b"method" => Self::Method,
+            b"params" => Self::Params,
+            b"result" => Self::Result,
+            b"error" => Self::Error,
+            _ => Self::Other,
+        }
+    }
+
+    /// See [`Scanner::usual_key`].
+    #[inline(always)]
+    fn usual(word: u64, after: &[u8]) -> Option<(Self, usize)> {
+        const ID: u64 = u64::from_le_bytes(*b"\"id\":\0\0\0");
+        const METHOD: u64 = u64::from_le_bytes(*b"\"method\"");
+        const PARAMS: u64 = u64::from_le_bytes(*b"\"params\"");
+        const RESULT: u64 = u64::from_le_bytes(*b"\"result\"");
+        const VERSION: u64 = u64::from_le_bytes(*b"\"jsonrpc");
+        if word & 0xFF_FFFF_FFFF == ID {
+            return Some((Self::Id, 5));
+        }
+        let (member, rest) = match word {
+            METHOD => (Self::Method, &b":"[..]),
+            PARAMS => (Self::Params, &b":"[..]),
+            RESULT => (Self::Result, &b":"[..]),
+            VERSION => (Self::Version, &b"\":"[..]),
+            _ => return None,
+        };
+        after.starts_with(rest).then_some((member, 8 + rest.len()))
+    }
+}
 
 /// What stands in a message, before anyone asks whether it may.
 struct Envelope {
@@ -263,74 +330,81 @@ impl Envelope {
     fn read<const PLAIN: bool>(&mut self, frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<(), Fault> {
         scanner.enter()?;
         let mut seen = 0_u8;
-        // How most messages begin.
-        if scanner.take(b"\"jsonrpc\":\"2.0\"") {
-            (self.version, seen) = (true, 1);
-        }
-        while let Some(name) = scanner.next_key(seen == 0)? {
+        loop {
+            let member = match scanner.usual_key(seen == 0, Member::usual) {
+                Some(member) => member,
+                None => match scanner.next_key(seen == 0)? {
+                    Some(name) => Member::named(name),
+                    None => break,
+                },
+            };
             // The high bit stands for any member that is not ours: those may stand twice.
-            let bit = self.member(frame, &mut scanner, name)?;
+            let bit = 1 << member as u8;
+            self.member(frame, &mut scanner, member)?;
             if seen & bit & !OTHER != 0 {
                 // Two readers that each take another one of the two would disagree about the message.
-                self.wrong = self.wrong.or(Some("a member of the message stands twice"));
+                self.twice();
             }
             seen |= bit;
         }
         scanner.end()
     }
 
-    /// Reads one member, and answers with its bit.
-    #[inline]
+    #[cold]
+    fn twice(&mut self) {
+        self.wrong = self.wrong.or(Some("a member of the message stands twice"));
+    }
+
+    /// Reads the value of one member.
+    #[inline(always)]
     fn member<const PLAIN: bool>(
         &mut self,
         frame: &Bytes,
         scanner: &mut Scanner<'_, PLAIN>,
-        name: &[u8],
-    ) -> Result<u8, Fault> {
-        Ok(match name {
-            b"jsonrpc" => {
-                self.version = scanner.take(b"\"2.0\"") || scanner.value().map(|_| false)?;
-                1
-            }
-            b"id" => {
-                let text = scanner.value()?.bytes(frame);
-                self.id = match RequestId::from_json_bytes(text) {
-                    Some(id) => Id::Valid(id),
-                    None if text == b"null" => Id::Null,
-                    None => Id::Invalid,
-                };
-                2
-            }
-            b"method" => {
-                match MethodName::read(scanner.value()?.bytes(frame)) {
-                    Some(name) => self.method = Some(name),
-                    None => self.wrong = self.wrong.or(Some("method must be a string")),
+        member: Member,
+    ) -> Result<(), Fault> {
+        match member {
+            Member::Version if scanner.take(b"\"2.0\"") => self.version = true,
+            Member::Id => match scanner.small_integer() {
+                Some(number) => self.id = Id::Valid(number.into()),
+                None => self.id = Id::read(scanner.any_value()?.bytes(frame)),
+            },
+            Member::Method => match scanner.plain_string() {
+                Some(name) => self.method = Some(MethodName::plain(name)),
+                None => self.unusual_method(frame, scanner)?,
+            },
+            Member::Params if !self.has_result => read_members(scanner, &mut self.body)?,
+            Member::Result => {
+                if self.body.shape != Shape::Absent {
+                    self.body = Members::absent();
                 }
-                4
-            }
-            b"params" if self.has_result => {
-                scanner.value()?;
-                8
-            }
-            b"params" => {
-                read_members(scanner, &mut self.body)?;
-                8
-            }
-            b"result" => {
                 self.has_result = true;
-                self.body = Members::absent();
                 read_members(scanner, &mut self.body)?;
-                16
             }
-            b"error" => {
-                self.error = Some(Json::from_validated(scanner.value()?.slice(frame)));
-                32
+            Member::Error => self.error = Some(Json::from_validated(scanner.any_value()?.slice(frame))),
+            Member::Version => {
+                self.version = false;
+                scanner.any_value()?;
             }
-            _ => {
-                scanner.value()?;
-                OTHER
+            Member::Params | Member::Other => {
+                scanner.any_value()?;
             }
-        })
+        }
+        Ok(())
+    }
+
+    /// A method in a text that is not plain, or what is no string.
+    #[inline(never)]
+    fn unusual_method<const PLAIN: bool>(
+        &mut self,
+        frame: &Bytes,
+        scanner: &mut Scanner<'_, PLAIN>,
+    ) -> Result<(), Fault> {
+        match MethodName::read(scanner.any_value()?.bytes(frame)) {
+            Some(name) => self.method = Some(name),
+            None => self.wrong = self.wrong.or(Some("method must be a string")),
+        }
+        Ok(())
     }
 
     fn classify(self) -> Result<Message, InvalidFrame> {
@@ -365,51 +439,58 @@ const OTHER: u8 = 128;
 
 /// Reads the value of `params` or `result`, of whatever type.
 fn read_members<const PLAIN: bool>(scanner: &mut Scanner<'_, PLAIN>, members: &mut Members) -> Result<(), Fault> {
-    let start = scanner.position();
-    (members.shape, members.whole) = read_object(scanner, members, |scanner, members, name| {
-        let field = Field::parse(name);
-        let span = if field == Some(Field::Meta) {
-            let (shape, span) = read_object(scanner, members, |scanner, members, name| {
-                let span = scanner.value()?;
-                if let Some(field) = MetaField::parse(name) {
-                    members.insert(field, span);
-                }
-                Ok(())
-            })?;
-            members.meta_shape = shape;
-            span
-        } else {
-            scanner.value()?
+    (members.shape, members.whole) = read_object(scanner, members, |scanner, members, first| {
+        let field = match scanner.usual_key(first, Field::usual) {
+            Some(field) => Some(field),
+            None => match scanner.next_key(first)? {
+                Some(name) => Field::parse(name),
+                None => return Ok(false),
+            },
+        };
+        let span = match field {
+            Some(Field::Meta) => read_meta(scanner, members)?,
+            _ => scanner.value()?,
         };
         if let Some(field) = field {
             members.insert(field, span);
         }
-        Ok(())
+        Ok(true)
     })?;
-    debug_assert!(members.whole.start() == start);
     Ok(())
 }
 
-/// Reads an object member by member; any other type but `null` is noted as such and read past.
-#[inline]
+fn read_meta<const PLAIN: bool>(scanner: &mut Scanner<'_, PLAIN>, members: &mut Members) -> Result<Span, Fault> {
+    let (shape, span) = read_object(scanner, members, |scanner, members, first| {
+        let Some(name) = scanner.next_key(first)? else { return Ok(false) };
+        let span = scanner.value()?;
+        if let Some(field) = MetaField::parse(name) {
+            members.insert(field, span);
+        }
+        Ok(true)
+    })?;
+    members.meta_shape = shape;
+    Ok(span)
+}
+
+/// Reads an object member by member, until there is none; any other type but `null` is noted as such and read past.
+#[inline(always)]
 fn read_object<const PLAIN: bool>(
     scanner: &mut Scanner<'_, PLAIN>,
     members: &mut Members,
-    mut member: impl FnMut(&mut Scanner<'_, PLAIN>, &mut Members, &[u8]) -> Result<(), Fault>,
+    mut member: impl FnMut(&mut Scanner<'_, PLAIN>, &mut Members, bool) -> Result<bool, Fault>,
 ) -> Result<(Shape, Span), Fault> {
     let start = scanner.position();
     match scanner.peek() {
         Some(b'{') => {
             scanner.enter()?;
             let mut first = true;
-            while let Some(name) = scanner.next_key(first)? {
+            while member(scanner, members, first)? {
                 first = false;
-                member(scanner, members, name)?;
             }
             Ok((Shape::Object, Span::new(start, scanner.position())))
         }
         // `null` in the place of an object is what some languages write for nothing.
-        Some(b'n') => Ok((Shape::Absent, scanner.value()?)),
-        _ => Ok((Shape::Other, scanner.value()?)),
+        Some(b'n') => Ok((Shape::Absent, scanner.any_value()?)),
+        _ => Ok((Shape::Other, scanner.any_value()?)),
     }
 }

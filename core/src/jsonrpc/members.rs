@@ -131,6 +131,27 @@ fields! {
     }
 }
 
+impl Field {
+    /// The members that calls and their results have. See [`Scanner::usual_key`](super::scan::Scanner::usual_key).
+    #[inline(always)]
+    pub(super) fn usual(word: u64, after: &[u8]) -> Option<(Self, usize)> {
+        const ARGUMENTS: u64 = u64::from_le_bytes(*b"\"argumen");
+        const CONTENT: u64 = u64::from_le_bytes(*b"\"content");
+        const META: u64 = u64::from_le_bytes(*b"\"_meta\":");
+        const NAME: u64 = u64::from_le_bytes(*b"\"name\":\0");
+        if word & 0xFF_FFFF_FFFF_FFFF == NAME {
+            return Some((Self::Name, 7));
+        }
+        let (field, rest) = match word {
+            ARGUMENTS => (Self::Arguments, &b"ts\":"[..]),
+            CONTENT => (Self::Content, &b"\":"[..]),
+            META => (Self::Meta, &b""[..]),
+            _ => return None,
+        };
+        after.starts_with(rest).then_some((field, 8 + rest.len()))
+    }
+}
+
 /// The static spelling of a name that a decoder looks for, in whatever place.
 pub(super) fn known_name(name: &str) -> Option<&'static [u8]> {
     let fields = Field::ALL.iter().map(|field| field.name()).chain(MetaField::ALL.iter().map(|field| field.name()));

@@ -77,6 +77,61 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
         rest.is_some()
     }
 
+    /// Reads past the next key of a compact object, with its colon, if it is one of those that `known` names by their
+    /// first eight bytes, quote included, and what follows them. `first` says that nothing of the object was read. There
+    /// is no loop in this: messages are read by it, and everything else by [`Scanner::next_key`].
+    #[inline(always)]
+    pub(super) fn usual_key<T>(&mut self, first: bool, known: impl Fn(u64, &[u8]) -> Option<(T, usize)>) -> Option<T> {
+        let rest = match self.rest {
+            [b',', rest @ ..] if !first => rest,
+            rest if first => rest,
+            _ => return None,
+        };
+        let (word, after) = rest.split_first_chunk()?;
+        let (key, length) = known(u64::from_le_bytes(*word), after)?;
+        self.rest = rest.get(length..)?;
+        self.skip_blank();
+        Some(key)
+    }
+
+    /// Reads an integer of few digits, such as ids are, if one is next. Anything else is left where it is.
+    #[inline(always)]
+    pub(super) fn small_integer(&mut self) -> Option<i64> {
+        /// So many digits cannot overflow.
+        const LONGEST: usize = 18;
+        let (mut rest, mut number) = (self.rest, 0);
+        while let [digit @ b'0'..=b'9', after @ ..] = rest {
+            number = number * 10 + i64::from(digit - b'0');
+            rest = after;
+            if self.rest.len() - rest.len() > LONGEST {
+                return None;
+            }
+        }
+        let is_usual = match (self.rest, rest) {
+            ([b'0', b'0'..=b'9', ..], _) | (_, [b'.' | b'e' | b'E', ..]) => false,
+            (all, _) => rest.len() < all.len(),
+        };
+        is_usual.then(|| {
+            self.rest = rest;
+            number
+        })
+    }
+
+    /// Reads a string of plain text, if one is next. Anything else is left where it is.
+    #[inline(always)]
+    pub(super) fn plain_string(&mut self) -> Option<&'t [u8]> {
+        match self.rest {
+            [b'"', rest @ ..] if PLAIN => self.string(rest).ok(),
+            _ => None,
+        }
+    }
+
+    /// As [`Scanner::value`], where it is not what is usual.
+    #[inline(never)]
+    pub(super) fn any_value(&mut self) -> Result<Span, Fault> {
+        self.value()
+    }
+
     /// Goes into an object or array that starts here.
     #[inline]
     pub(super) fn enter(&mut self) -> Result<(), Fault> {

@@ -82,6 +82,105 @@ fn messages_are_told_apart_by_their_members() {
     }
 }
 
+/// What a message says, or why it is none, without the places where it says it.
+fn said(text: &str) -> String {
+    let fields = |members: &Members| {
+        let known = [Field::Name, Field::Arguments, Field::Meta, Field::Content, Field::Cursor];
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap().to_string();
+        let found = known.map(|field| members.present(field).map(value));
+        format!("{:?} {found:?}", members.check())
+    };
+    match read(text) {
+        Ok(Message::Request { id, method, params }) => format!("{id:?} {method:?} {}", fields(&params)),
+        Ok(Message::Notification { method, params }) => format!("{method:?} {}", fields(&params)),
+        Ok(Message::Result { id, result }) => format!("{id:?} result {}", fields(&result)),
+        Ok(Message::Error { id, error }) => format!("{id:?} {}", error.parse::<Value>().unwrap()),
+        other => format!("{other:?}"),
+    }
+}
+
+/// The keys that most messages have are known at a glance; any white space before their colon, and they are read like
+/// any other. Both ways say the same, in every order of the members, and of what is nearly such a key too.
+#[test]
+fn usual_keys_are_read_as_any_others() {
+    let usual = [
+        ("jsonrpc", "\"2.0\""),
+        ("id", "17"),
+        ("method", "\"tools/call\""),
+        ("params", r#"{"name":"a","arguments":{"x":[1]},"_meta":{"progressToken":1}}"#),
+    ];
+    let answer = [("jsonrpc", "\"2.0\""), ("id", "17"), ("result", r#"{"content":[{}],"cursor":"b"}"#)];
+    let others = [
+        ("jsonrpc", "\"2.1\""),
+        ("jsonrpc", "2.0"),
+        ("jsonrpcs", "\"2.0\""),
+        ("id", "0"),
+        ("id", "00"),
+        ("id", "-1"),
+        ("id", "1.0"),
+        ("id", "1e2"),
+        ("id", "1x"),
+        ("id", "999999999999999999"),
+        ("id", "9223372036854775807"),
+        ("id", "18446744073709551616"),
+        ("id", "\"17\""),
+        ("id", "null"),
+        ("id", ""),
+        ("ids", "1"),
+        ("method", "\"own\""),
+        ("method", "\"tools\\/call\""),
+        ("method", "\"töols\""),
+        ("method", "5"),
+        ("method", "\"ping"),
+        ("methods", "\"ping\""),
+        ("params", "null"),
+        ("params", "[]"),
+        ("params", r#"{"names":1,"arguments2":2,"_metas":3,"contents":4,"name":"b"}"#),
+        ("params", r#"{"name":"a","name":"b"}"#),
+        ("params", r#"{"_meta":1}"#),
+        ("params", "{\"name\":\"a\",}"),
+        ("params", "{"),
+        ("paramss", "{}"),
+        ("result", "{}"),
+        ("result", "null"),
+        ("error", r#"{"code":1,"message":"m"}"#),
+    ];
+    let text = |members: &[(&str, &str)], colon: &str| {
+        let members: Vec<String> = members
+            .iter()
+            .map(|(key, value)| {
+                let inner = value.replace("\":", &format!("\"{colon}"));
+                format!("\"{key}\"{colon}{inner}")
+            })
+            .collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let same = |members: &[(&str, &str)]| {
+        let compact = said(&text(members, ":"));
+        assert_eq!(compact, said(&text(members, " : ")), "{members:?}");
+        compact
+    };
+    for base in [&usual[..], &answer[..]] {
+        for turn in 0..base.len() {
+            let mut members = base.to_vec();
+            members.rotate_left(turn);
+            same(&members);
+            members.reverse();
+            assert!(same(&members).contains("17"));
+            for other in others {
+                for at in 0..=members.len() {
+                    let mut more = members.clone();
+                    more.insert(at, other);
+                    same(&more);
+                    more.retain(|member| member.0 != other.0 || *member == other);
+                    same(&more);
+                }
+            }
+        }
+    }
+    assert!(same(&usual).contains(r#"Known(ToolsCall) Ok(()) [Some("\"a\""), Some("{\"x\":[1]}")"#));
+}
+
 #[test]
 fn members_are_found_where_they_stand() {
     let cases = [
