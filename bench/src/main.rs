@@ -188,7 +188,9 @@ fn over_http(options: &Options) -> Table {
 }
 
 fn threads(options: &Options) -> Table {
-    let about = "Threads that serve modern exchanges in process, each its own, on one definition that they share.";
+    let about = "Threads that serve modern exchanges in process, each its own, on one definition that they share. Turns in \
+        which the floor, which shares nothing, gains less from a second thread than is asked of us are left out where there \
+        are others: the cores of a virtual machine are at times two halves of one.";
     let mut table = Table::new("Threads", about, &["exchanges/s", "× one thread"]);
     http::exchange::threads(options.effort.repetitions, &options.only, &mut table);
     table

@@ -15,7 +15,7 @@ use mcp_sansio::server::{Call, Reply};
 use crate::floor::{self, EchoArguments};
 use crate::frames::{self, Cycle, Era};
 use crate::measure::{Case, Contender};
-use crate::report::{Goal, Row, Table, Verdict};
+use crate::report::{self, Goal, Row, Table, Verdict};
 use crate::{os, server};
 
 /// The headers of a call, as they arrive.
@@ -28,8 +28,10 @@ const HEADERS: [(&str, &[u8]); 7] = [
     ("mcp-method", b"tools/call"),
     ("mcp-name", b"echo"),
 ];
-/// Exchanges that a thread serves in one go.
-const MANY: usize = 20_000;
+/// Exchanges that a thread serves in one go: some milliseconds, for a virtual machine may be moved the next moment.
+const MANY: usize = 2_500;
+/// How many turns a repetition has.
+const TURNS: usize = 20;
 
 /// One exchange from its head to its answer.
 fn serve(service: &Service, seeds: &mut Rng, body: &Bytes) -> Bytes {
@@ -93,28 +95,40 @@ pub(crate) fn calls() -> Case<'static> {
 }
 
 /// Two threads with exchanges of their own, on one definition that they share. The floor, which shares nothing, shows
-/// what a second core is worth here.
+/// what a second core is worth: those of a virtual machine are at times two halves of one. Turns in which it is not
+/// worth what is asked of us say nothing about us, and are left out where there are others.
 pub(crate) fn threads(repetitions: usize, only: &str, table: &mut Table) {
     let case = "http exchange: one definition, many threads";
     if !case.contains(only) {
         return;
     }
+    const WANTED: f64 = 1.8;
+    const UNDISTURBED: f64 = 0.8;
     let service = Arc::new(service());
     let floor: Work = |_, _, body| floor::echo(Era::Modern, body).into();
-    let works = [("floor of the body", floor, None), ("exchanges", serve as Work, Some(1.8))];
-    let mut best = [[0.0_f64; 2]; 2];
-    for _ in 0..repetitions {
-        for ((_, work, _), best) in works.iter().zip(&mut best) {
-            for (best, threads) in best.iter_mut().zip(1..) {
-                *best = best.max((MANY * threads) as f64 / run(&service, threads, *work).as_secs_f64());
-            }
-        }
+    let mut turns: Vec<[f64; 4]> = Vec::new();
+    for _ in 0..repetitions * TURNS {
+        let rate = |threads, work| (MANY * threads) as f64 / run(&service, threads, work).as_secs_f64();
+        turns.push([rate(1, floor), rate(2, floor), rate(1, serve), rate(2, serve)]);
     }
-    for ((name, _, goal), [one, two]) in works.into_iter().zip(best) {
-        let cells = |rate: f64| vec![format!("{rate:.0}"), format!("{:.2}", rate / one)];
-        table.push(Row::cells(case, &format!("{name}, one thread"), cells(one), None));
-        let goal = goal.filter(|_| os::cores() > 1).map(|goal| Verdict::new(Goal::AtLeast(goal), two / one));
-        table.push(Row::cells(case, &format!("{name}, two threads"), cells(two), goal));
+    let all = turns.len();
+    let fastest = turns.iter().map(|turn| turn[0]).fold(0.0, f64::max);
+    // One thread that was disturbed makes two look good.
+    let is_fit = |turn: &[f64; 4]| turn[1] / turn[0] >= WANTED && turn[0] >= UNDISTURBED * fastest;
+    let fit: Vec<_> = turns.iter().copied().filter(is_fit).collect();
+    let title = format!("{case} ({} of {all} turns with two whole cores)", fit.len());
+    let turns = if fit.is_empty() { turns } else { fit.clone() };
+    let median = |of: fn(&[f64; 4]) -> f64| report::median(&turns.iter().map(of).collect::<Vec<_>>());
+    let (idle, served) = (median(|turn| turn[1] / turn[0]), median(|turn| turn[3] / turn[2]));
+    let goal = (!fit.is_empty()).then(|| Verdict::new(Goal::AtLeast(WANTED), served));
+    let rows = [
+        ("floor of the body, one thread", median(|turn| turn[0]), 1.0, None),
+        ("floor of the body, two threads", median(|turn| turn[1]), idle, None),
+        ("exchanges, one thread", median(|turn| turn[2]), 1.0, None),
+        ("exchanges, two threads", median(|turn| turn[3]), served, goal),
+    ];
+    for (name, rate, times, goal) in rows {
+        table.push(Row::cells(&title, name, vec![format!("{rate:.0}"), format!("{times:.2}")], goal));
     }
 }
 
