@@ -46,6 +46,8 @@ mod child;
 mod connect;
 #[cfg(all(feature = "http", target_os = "linux"))]
 mod crowd;
+#[cfg(any(unix, feature = "http"))]
+mod reads;
 mod runtime;
 mod serve;
 #[cfg(feature = "http")]

@@ -1,15 +1,9 @@
 //! A TCP socket that does not ask in vain.
 //!
-//! ```text
-//!   read ──filled the buffer──▶ read again
-//!     └────less, or nothing───▶ drained ──readable──▶ read
-//! ```
-//!
 //! A stream of async-std tries to read whenever it is polled, and a connection of HTTP is polled some times for each
-//! request: most of these calls of the operating system answer that there is nothing. A read that did not fill its
-//! buffer has said so already. What comes after it is told by the reactor, the end of the stream included.
+//! request: most of these calls of the operating system answer that there is nothing. See [`reads`](crate::reads).
 
-use std::io::{self, Read as _};
+use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::pin::Pin;
 #[cfg(target_os = "linux")]
@@ -21,6 +15,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 #[cfg(target_os = "linux")]
 use crate::crowd::{Crowd, Member};
+use crate::reads::read_once;
 
 /// A socket on the reactor that async-std and smol share.
 #[derive(Debug)]
@@ -102,19 +97,13 @@ impl Drop for Socket {
 
 impl AsyncRead for Socket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
         loop {
-            if self.drained {
-                ready!(self.poll_readable(cx))?;
-                self.drained = false;
+            if this.drained {
+                ready!(this.poll_readable(cx))?;
             }
-            match self.stream.get_ref().read(bytes) {
-                Ok(count) => {
-                    self.drained = count > 0 && count < bytes.len();
-                    return Poll::Ready(Ok(count));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.drained = true,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Poll::Ready(Err(error)),
+            if let Some(done) = read_once(this.stream.get_ref(), &mut this.drained, bytes) {
+                return Poll::Ready(done);
             }
         }
     }

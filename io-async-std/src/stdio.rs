@@ -28,12 +28,38 @@ pub async fn accept_stdio(accept: Accept) -> Result<(), ServeError> {
 mod open {
     use std::fs::File;
     use std::io;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, ready};
 
     use async_io::Async;
+    use futures_io::AsyncRead;
     use mcp_sansio_io::stdio::{Reader, Stream, Writer};
 
+    use crate::reads::read_once;
+
     pub(super) fn input(stream: Stream) -> io::Result<Reader> {
-        Ok(Box::new(open(stream)?))
+        Ok(Box::new(Input { file: open(stream)?, drained: false }))
+    }
+
+    /// A pipe or socket that does not ask in vain.
+    struct Input {
+        file: Async<File>,
+        /// Whether the last read took all that there was.
+        drained: bool,
+    }
+
+    impl AsyncRead for Input {
+        fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
+            let this = &mut *self;
+            loop {
+                if this.drained {
+                    ready!(this.file.poll_readable(cx))?;
+                }
+                if let Some(done) = read_once(this.file.get_ref(), &mut this.drained, bytes) {
+                    return Poll::Ready(done);
+                }
+            }
+        }
     }
 
     pub(super) fn output(stream: Stream) -> io::Result<Writer> {
