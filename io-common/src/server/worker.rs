@@ -53,6 +53,8 @@ impl Worker {
     /// Answers what is ready, and takes what is next.
     #[cfg(feature = "http")]
     pub(super) fn next(&mut self, now: Now, ready: &mut Option<Ready>) -> Option<Deed> {
+        // A session may wait for long now.
+        self.tidy();
         let Self { link, catalogue, .. } = self;
         link.quietly(|state| {
             if let Some(ready) = ready.take() {
