@@ -104,6 +104,7 @@ pub(crate) fn threads(repetitions: usize, only: &str, table: &mut Table) {
     }
     const WANTED: f64 = 1.8;
     const UNDISTURBED: f64 = 0.8;
+    const ENOUGH: usize = 5;
     let service = Arc::new(service());
     let floor: Work = |_, _, body| floor::echo(Era::Modern, body).into();
     let mut turns: Vec<[f64; 4]> = Vec::new();
@@ -117,10 +118,11 @@ pub(crate) fn threads(repetitions: usize, only: &str, table: &mut Table) {
     let is_fit = |turn: &[f64; 4]| turn[1] / turn[0] >= WANTED && turn[0] >= UNDISTURBED * fastest;
     let fit: Vec<_> = turns.iter().copied().filter(is_fit).collect();
     let title = format!("{case} ({} of {all} turns with two whole cores)", fit.len());
-    let turns = if fit.is_empty() { turns } else { fit.clone() };
+    let enough = fit.len() >= ENOUGH;
+    let turns = if enough { fit } else { turns };
     let median = |of: fn(&[f64; 4]) -> f64| report::median(&turns.iter().map(of).collect::<Vec<_>>());
     let (idle, served) = (median(|turn| turn[1] / turn[0]), median(|turn| turn[3] / turn[2]));
-    let goal = (!fit.is_empty()).then(|| Verdict::new(Goal::AtLeast(WANTED), served));
+    let goal = enough.then(|| Verdict::new(Goal::AtLeast(WANTED), served));
     let rows = [
         ("floor of the body, one thread", median(|turn| turn[0]), 1.0, None),
         ("floor of the body, two threads", median(|turn| turn[1]), idle, None),

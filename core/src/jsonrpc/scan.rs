@@ -101,11 +101,11 @@ impl<'t, const PLAIN: bool> Scanner<'t, PLAIN> {
         const LONGEST: usize = 18;
         let (mut rest, mut number) = (self.rest, 0);
         while let [digit @ b'0'..=b'9', after @ ..] = rest {
-            number = number * 10 + i64::from(digit - b'0');
-            rest = after;
-            if self.rest.len() - rest.len() > LONGEST {
+            if self.rest.len() - rest.len() >= LONGEST {
                 return None;
             }
+            number = number * 10 + i64::from(digit - b'0');
+            rest = after;
         }
         let is_usual = match (self.rest, rest) {
             ([b'0', b'0'..=b'9', ..], _) | (_, [b'.' | b'e' | b'E', ..]) => false,

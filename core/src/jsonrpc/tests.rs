@@ -14,7 +14,19 @@ fn read(text: &str) -> Result<Message, InvalidFrame> {
 /// M-BASE-07: ids keep type and value.
 #[test]
 fn ids_are_exact() {
-    for id in ["0", "-1", "9007199254740991", "\"\"", "\"1\"", "\"00\"", "18446744073709551617", r#""a\"b\n""#] {
+    for id in [
+        "0",
+        "-1",
+        "9007199254740991",
+        "999999999999999999",
+        "9223372036854775808",
+        "9999999999999999999",
+        "\"\"",
+        "\"1\"",
+        "\"00\"",
+        "18446744073709551617",
+        r#""a\"b\n""#,
+    ] {
         let message = read(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).unwrap();
         let Message::Request { id: read, .. } = message else { panic!("{id}") };
         assert_eq!(read.to_json().parse::<Value>().unwrap(), serde_json::from_str::<Value>(id).unwrap());
@@ -121,8 +133,12 @@ fn usual_keys_are_read_as_any_others() {
         ("id", "1e2"),
         ("id", "1x"),
         ("id", "999999999999999999"),
+        ("id", "1000000000000000000"),
         ("id", "9223372036854775807"),
+        ("id", "9223372036854775808"),
+        ("id", "9999999999999999999"),
         ("id", "18446744073709551616"),
+        ("id", "999999999999999999999999999999"),
         ("id", "\"17\""),
         ("id", "null"),
         ("id", ""),

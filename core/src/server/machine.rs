@@ -65,7 +65,8 @@ impl Server {
     }
 
     /// Says who is at the other end, where the caller has found that out: what
-    /// [`Context::principal`](super::Context::principal) answers for requests that come from now on.
+    /// [`Context::principal`](super::Context::principal) answers for requests that are read from now on. Of input that was
+    /// not polled to its end these are some.
     pub fn set_principal(&mut self, principal: Option<Arc<str>>) {
         self.core.set_sender(Sender { principal, data: None });
     }
@@ -154,15 +155,21 @@ impl Server {
     /// The next thing to do.
     #[must_use]
     pub fn poll_action(&mut self) -> Option<Action> {
+        match self.poll_queued() {
+            None if self.holds_input() => {
+                self.read_lines();
+                self.poll_queued()
+            }
+            action => action,
+        }
+    }
+
+    /// The next thing to do of what is queued already: no input is read for it, as [`Server::poll_action`] may. For
+    /// whoever has to be done with the present before something changes.
+    #[must_use]
+    pub fn poll_queued(&mut self) -> Option<Action> {
         loop {
-            let out = match self.core.poll() {
-                None if self.holds_input() => {
-                    self.read_lines();
-                    self.core.poll()?
-                }
-                out => out?,
-            };
-            return Some(match out {
+            return Some(match self.core.poll()? {
                 Out::Frame(frame, _) => Action::Write(frame),
                 Out::Event(action) => action,
                 // Only said where requests are answered apart.
@@ -177,10 +184,12 @@ impl Server {
         if self.holds_input() { Some(self.core.at_once()) } else { self.core.poll_timeout() }
     }
 
-    /// Whether to go on reading. False while the client reads too slowly, unless we wait for its answers.
+    /// Whether to go on reading. False while the client reads too slowly, unless we wait for its answers; and while more
+    /// input is held than may wait to be written, which only a caller who does not poll meets.
     #[must_use]
     pub fn wants_input(&self) -> bool {
-        !self.ended && self.core.wants_input()
+        let bound = self.core.definition().policy.limits.output_bytes;
+        !self.ended && self.core.wants_input() && self.lines.held() <= bound
     }
 
     /// Whether the machine is over: only its queue is left.

@@ -121,7 +121,7 @@ impl LineDecoder {
             State::Line { head } => head.len(),
             State::Discarding { .. } | State::Flooded => 0,
         };
-        self.chunks.iter().map(Bytes::len).sum::<usize>() + head
+        self.held() + head
     }
 
     /// The error that ended the stream, once [`LineError::Flood`] was reported.
@@ -141,6 +141,11 @@ impl LineDecoder {
     /// Whether there are chunks that [`next`](Self::next) has not looked at to their end.
     pub(crate) fn holds_chunks(&self) -> bool {
         !self.chunks.is_empty()
+    }
+
+    /// The bytes of those chunks.
+    pub(crate) fn held(&self) -> usize {
+        self.chunks.iter().map(Bytes::len).sum()
     }
 
     /// Takes bytes as they were read; an empty chunk is no end of input. After a flood they are dropped.

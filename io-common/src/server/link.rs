@@ -112,7 +112,7 @@ impl Link {
         let now = self.runtime.now();
         {
             let mut state = lock(&self.state);
-            while let Some(deed) = state.machine.poll_deed() {
+            while let Some(deed) = state.machine.poll_queued() {
                 let old = Arc::clone(&state.catalogue);
                 state.backlog.push_back((old, deed));
             }
@@ -221,7 +221,7 @@ impl State {
     fn last_remarks(&mut self) -> Vec<Diagnostic> {
         let mut remarks = Vec::new();
         while self.closed
-            && let Some(deed) = self.machine.poll_deed()
+            && let Some(deed) = self.machine.poll_queued()
         {
             match deed.into_remark() {
                 Ok(remark) => remarks.push(remark),

@@ -71,6 +71,15 @@ impl Machine {
         }
     }
 
+    /// The next deed of those that are queued already.
+    pub(crate) fn poll_queued(&mut self) -> Option<Deed> {
+        match self {
+            Self::Stream(machine) => machine.poll_queued().map(Deed::Stream),
+            #[cfg(feature = "http")]
+            _ => self.poll_deed(),
+        }
+    }
+
     pub(crate) fn reply(&mut self, now: Now, slot: ReplySlot, reply: Reply) -> Result<(), Error> {
         each!(self, machine => machine.reply(now, slot, reply))
     }

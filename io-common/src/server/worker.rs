@@ -37,8 +37,8 @@ pub(super) struct Worker {
     catalogue: Arc<Catalogue>,
     /// Held by each handler of a notification that is not done yet.
     notified: Option<Arc<()>>,
-    /// What the last call that was answered at once has held, until its answer has left or another call takes its place:
-    /// to let go of it takes time, and nobody needs to wait for that.
+    /// What the last call that was answered at once has held: on a stream until its answer has left or another call takes
+    /// its place, for to let go of it takes time, and nobody needs to wait for that.
     spent: Option<Run>,
 }
 

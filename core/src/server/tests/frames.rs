@@ -253,6 +253,48 @@ fn lines_that_were_not_read_are_lost_with_the_machine_and_not_before() {
     assert_eq!(rig.server.poll_timeout(), None);
 }
 
+/// What is queued can be had without reading more; and a caller who reads on without polling is held back.
+#[test]
+fn input_that_is_held_stays_so_until_it_is_polled() {
+    let mut limits = crate::limits::Limits::server();
+    limits.output_bytes = 2_000;
+    let mut rig = Rig::new(builder().limits(limits).build().unwrap());
+    let ping = |id: i64| format!("{}\n", modern(id, "server/discover", json!({})));
+    let chunk: String = (1..=8).map(ping).collect();
+    let mut handed_in = 0;
+    while rig.server.wants_input() {
+        rig.server.handle(rig.now, Input::Bytes(chunk.clone().into())).unwrap();
+        handed_in += 1;
+        assert!(handed_in < 10, "held back");
+    }
+    let mut queued = 0;
+    while let Some(action) = rig.server.poll_queued() {
+        assert!(matches!(action, Action::Write(_)));
+        queued += 1;
+    }
+    assert!((1..8).contains(&queued), "{queued}");
+    assert_eq!(rig.server.poll_timeout(), Some((rig.now.mono, TimerKind::Actions)), "there is more");
+    rig.drain();
+    assert_eq!(rig.frames.len() + queued, 8 * handed_in);
+    assert_eq!(rig.server.poll_timeout(), None);
+}
+
+/// A stream that has no lines any more behind requests that were not polled: they are served, and then it ends.
+#[test]
+fn a_flood_behind_requests_ends_the_connection_after_them() {
+    let mut limits = crate::limits::Limits::server();
+    limits.frame_bytes = 1_000;
+    let mut rig = Rig::new(builder().limits(limits).build().unwrap());
+    let mut bytes: String = (1..=6).map(|id: i64| format!("{}\n", modern(id, "tools/list", json!({})))).collect();
+    bytes.push_str(&"x".repeat(17_000));
+    rig.server.handle(rig.now, Input::Bytes(bytes.into())).unwrap();
+    assert!(!rig.server.is_closed());
+    rig.drain();
+    assert_eq!(rig.take().len(), 7, "six lists, and the refusal of the line");
+    assert!(matches!(rig.others.last(), Some(Action::Closed(Closed::Failed(_)))));
+    assert!(rig.server.handle(rig.now, Input::Eof).is_err());
+}
+
 /// A chunk that is one whole line in plain text takes a shorter way, which changes nothing: not the bound, nor what
 /// is held from before, nor what is no such chunk.
 #[test]
