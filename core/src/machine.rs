@@ -219,8 +219,13 @@ impl<A> Queue<A> {
         self.first.is_none() && self.actions.is_empty()
     }
 
+    /// The wake-up of whoever has something to do already.
+    pub(crate) const fn at_once(&self) -> (Mono, TimerKind) {
+        (self.last.mono, TimerKind::Actions)
+    }
+
     /// The next wake-up, given the machine's own earliest deadline.
     pub(crate) fn deadline(&self, own: Option<(Mono, TimerKind)>) -> Option<(Mono, TimerKind)> {
-        if self.is_empty() { own } else { Some((self.last.mono, TimerKind::Actions)) }
+        if self.is_empty() { own } else { Some(self.at_once()) }
     }
 }

@@ -338,9 +338,9 @@ impl Envelope {
                     None => break,
                 },
             };
-            // The high bit stands for any member that is not ours: those may stand twice.
             let bit = 1 << member as u8;
             self.member(frame, &mut scanner, member)?;
+            // Those that are not ours may stand twice.
             if seen & bit & !OTHER != 0 {
                 // Two readers that each take another one of the two would disagree about the message.
                 self.twice();
@@ -435,7 +435,8 @@ impl Envelope {
     }
 }
 
-const OTHER: u8 = 128;
+/// The bit of members that are not ours.
+const OTHER: u8 = 1 << Member::Other as u8;
 
 /// Reads the value of `params` or `result`, of whatever type.
 fn read_members<const PLAIN: bool>(scanner: &mut Scanner<'_, PLAIN>, members: &mut Members) -> Result<(), Fault> {

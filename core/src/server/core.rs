@@ -233,7 +233,7 @@ impl Core {
 
     /// What [`Core::poll_timeout`] says of actions that are queued, for a transport that holds more of them.
     pub(crate) const fn at_once(&self) -> (Mono, TimerKind) {
-        (self.out.now().mono, TimerKind::Actions)
+        self.out.at_once()
     }
 
     pub(crate) const fn is_closed(&self) -> bool {

@@ -231,19 +231,14 @@ impl State {
         remarks
     }
 
-    /// Moves queued deeds to `deeds`, until there are `most`. All of them belong to one catalogue. Answers whether none is
-    /// left.
-    pub(super) fn take(&mut self, catalogue: &mut Arc<Catalogue>, deeds: &mut Vec<Deed>, most: usize) -> bool {
+    /// Moves the next deed to `deeds`, and those that are queued behind it. All of them belong to one catalogue. For no
+    /// more than the first is input read: what is taken together is held together.
+    pub(super) fn take(&mut self, catalogue: &mut Arc<Catalogue>, deeds: &mut Vec<Deed>) {
         let alone = !self.backlog.is_empty();
-        let mut next = self.next(catalogue);
-        while let Some(deed) = next {
+        deeds.extend(self.next(catalogue));
+        while !alone && let Some(deed) = self.machine.poll_queued() {
             deeds.push(deed);
-            if alone || deeds.len() == most {
-                return false;
-            }
-            next = self.machine.poll_deed();
         }
-        true
     }
 }
 
@@ -401,6 +396,31 @@ mod tests {
     use super::*;
     use crate::runtime::Still;
     use crate::server::Server;
+
+    /// Requests of one chunk are not taken all at once: they would be held together.
+    #[test]
+    fn no_more_is_taken_than_is_queued() {
+        let shared = Server::new("s", "1").build().unwrap().0;
+        let mut catalogue = Arc::clone(&lock(&shared.catalogue));
+        let machine = mcp_sansio::server::Server::new(Arc::clone(&catalogue.definition), Seed([7; 32]));
+        let link = Link::new(Machine::Stream(Box::new(machine)), Arc::clone(&catalogue), Arc::new(Still), shared);
+        link.quietly(|state| {
+            let Machine::Stream(machine) = &mut state.machine else { unreachable!("it was made so") };
+            machine.handle(Now::default(), Input::Bytes("no JSON\n".repeat(20).into())).unwrap();
+            let (mut takes, mut taken) = (0, 0);
+            loop {
+                let mut deeds = Vec::new();
+                state.take(&mut catalogue, &mut deeds);
+                if deeds.is_empty() {
+                    break;
+                }
+                (takes, taken) = (takes + 1, taken + deeds.len());
+            }
+            // Each line is a remark and an answer.
+            assert_eq!(taken, 40);
+            assert!(takes >= 5, "{takes}");
+        });
+    }
 
     #[test]
     fn last_remarks_leave_to_a_driver_what_is_its_own() {

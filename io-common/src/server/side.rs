@@ -88,19 +88,18 @@ impl Side for ServerSide {
         self.worker.tidy();
         let mut deeds = std::mem::take(&mut self.deeds);
         loop {
-            let all = self.worker.take(now, &mut self.ready, &mut deeds);
-            acted |= !deeds.is_empty();
+            self.worker.take(now, &mut self.ready, &mut deeds);
+            if deeds.is_empty() {
+                self.deeds = deeds;
+                return acted;
+            }
+            acted = true;
             for deed in deeds.drain(..) {
                 match deed {
                     Deed::Stream(action) => self.act_on(action, now, outbox, tracer),
                     #[cfg(feature = "http")]
                     Deed::Http(_) => {}
                 }
-            }
-            // Whoever has used the machine meanwhile has woken us.
-            if all && self.ready.is_empty() {
-                self.deeds = deeds;
-                return acted;
             }
         }
     }

@@ -24,9 +24,6 @@ use super::machine::Deed;
 use super::replay::{Run, Task, panic_text};
 use crate::report::Report;
 
-/// The most deeds that are taken in one go. A machine for streams has no more to give before some of them are done.
-const BATCH: usize = 8;
-
 /// The most notifications of a connection that handlers work on at a time. Unlike a request, a notification cannot be
 /// refused, so that a client would not notice that it sends more than are worked off: further ones are dropped.
 const MAX_NOTIFIED: usize = 1_024;
@@ -64,15 +61,15 @@ impl Worker {
         })
     }
 
-    /// The same for several of each, under one lock. Answers whether that was all.
-    pub(super) fn take(&mut self, now: Now, ready: &mut Vec<Ready>, deeds: &mut Vec<Deed>) -> bool {
+    /// The same for several of each, under one lock.
+    pub(super) fn take(&mut self, now: Now, ready: &mut Vec<Ready>, deeds: &mut Vec<Deed>) {
         let Self { link, catalogue, .. } = self;
         link.quietly(|state| {
             for ready in ready.drain(..) {
                 state.answer(now, ready);
             }
-            state.take(catalogue, deeds, BATCH)
-        })
+            state.take(catalogue, deeds);
+        });
     }
 
     /// Lets go of what is needed no more, once nobody waits.
