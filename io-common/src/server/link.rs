@@ -407,18 +407,18 @@ mod tests {
         link.quietly(|state| {
             let Machine::Stream(machine) = &mut state.machine else { unreachable!("it was made so") };
             machine.handle(Now::default(), Input::Bytes("no JSON\n".repeat(20).into())).unwrap();
-            let (mut takes, mut taken) = (0, 0);
+            let mut taken = 0;
             loop {
                 let mut deeds = Vec::new();
                 state.take(&mut catalogue, &mut deeds);
                 if deeds.is_empty() {
                     break;
                 }
-                (takes, taken) = (takes + 1, taken + deeds.len());
+                // Each line is a remark and an answer; no third line is read while there are four of them.
+                assert!(deeds.len() <= 4, "{}", deeds.len());
+                taken += deeds.len();
             }
-            // Each line is a remark and an answer.
             assert_eq!(taken, 40);
-            assert!(takes >= 5, "{takes}");
         });
     }
 
