@@ -287,17 +287,14 @@ impl Member {
         const PARAMS: u64 = u64::from_le_bytes(*b"\"params\"");
         const RESULT: u64 = u64::from_le_bytes(*b"\"result\"");
         const VERSION: u64 = u64::from_le_bytes(*b"\"jsonrpc");
-        if word & 0xFF_FFFF_FFFF == ID {
-            return Some((Self::Id, 5));
+        match word {
+            METHOD if after.starts_with(b":") => Some((Self::Method, 9)),
+            PARAMS if after.starts_with(b":") => Some((Self::Params, 9)),
+            RESULT if after.starts_with(b":") => Some((Self::Result, 9)),
+            VERSION if after.starts_with(b"\":") => Some((Self::Version, 10)),
+            word if word & 0xFF_FFFF_FFFF == ID => Some((Self::Id, 5)),
+            _ => None,
         }
-        let (member, rest) = match word {
-            METHOD => (Self::Method, &b":"[..]),
-            PARAMS => (Self::Params, &b":"[..]),
-            RESULT => (Self::Result, &b":"[..]),
-            VERSION => (Self::Version, &b"\":"[..]),
-            _ => return None,
-        };
-        after.starts_with(rest).then_some((member, 8 + rest.len()))
     }
 }
 

@@ -139,16 +139,13 @@ impl Field {
         const CONTENT: u64 = u64::from_le_bytes(*b"\"content");
         const META: u64 = u64::from_le_bytes(*b"\"_meta\":");
         const NAME: u64 = u64::from_le_bytes(*b"\"name\":\0");
-        if word & 0xFF_FFFF_FFFF_FFFF == NAME {
-            return Some((Self::Name, 7));
+        match word {
+            ARGUMENTS if after.starts_with(b"ts\":") => Some((Self::Arguments, 12)),
+            CONTENT if after.starts_with(b"\":") => Some((Self::Content, 10)),
+            META => Some((Self::Meta, 8)),
+            word if word & 0xFF_FFFF_FFFF_FFFF == NAME => Some((Self::Name, 7)),
+            _ => None,
         }
-        let (field, rest) = match word {
-            ARGUMENTS => (Self::Arguments, &b"ts\":"[..]),
-            CONTENT => (Self::Content, &b"\":"[..]),
-            META => (Self::Meta, &b""[..]),
-            _ => return None,
-        };
-        after.starts_with(rest).then_some((field, 8 + rest.len()))
     }
 }
 
