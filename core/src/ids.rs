@@ -30,6 +30,8 @@ enum Repr {
 }
 
 impl RequestId {
+    pub(crate) const ZERO: Self = Self(Repr::Integer(0));
+
     /// Reads an id from JSON text; `None` for anything but a string or an integer (`1.0` and `1e0` are none).
     #[must_use]
     pub fn from_json_text(text: &str) -> Option<Self> {

@@ -46,6 +46,30 @@ pub enum Message {
     },
 }
 
+/// A frame, classified, whose params or result were written to where its reader wants them: a [`Members`] is large, and
+/// whoever keeps it need not have it handed over.
+pub(crate) enum Head {
+    Batch(Vec<Bytes>),
+    Error { id: Option<RequestId>, error: Json },
+    Notification { method: MethodName },
+    Request { id: RequestId, method: MethodName },
+    Result { id: RequestId },
+}
+
+impl Head {
+    /// The whole message.
+    #[inline]
+    pub(crate) fn with(self, body: Members) -> Message {
+        match self {
+            Self::Batch(parts) => Message::Batch(parts),
+            Self::Error { id, error } => Message::Error { id, error },
+            Self::Notification { method } => Message::Notification { method, params: body },
+            Self::Request { id, method } => Message::Request { id, method, params: body },
+            Self::Result { id } => Message::Result { id, result: body },
+        }
+    }
+}
+
 /// The method of a message: one of the protocol's, or another's by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MethodName {
@@ -154,12 +178,26 @@ pub fn decode(frame: &Bytes, depth: usize) -> Result<Message, InvalidFrame> {
 
 /// As [`decode`], for a frame that nobody else needs.
 pub(crate) fn decode_owned(frame: Bytes, depth: usize) -> Result<Message, InvalidFrame> {
-    if is_plain(&frame) { decode_as::<true>(frame, depth) } else { decode_as::<false>(frame, depth) }
+    let mut body = Members::absent();
+    let head = decode_into(frame, depth, &mut body)?;
+    Ok(head.with(body))
 }
 
 /// As [`decode_owned`], for a line that [`is_plain_line`]. The newline is white space at its end.
 pub(crate) fn decode_plain_line(line: Bytes, depth: usize) -> Result<Message, InvalidFrame> {
-    decode_as::<true>(line, depth)
+    let mut body = Members::absent();
+    let head = decode_plain_line_into(line, depth, &mut body)?;
+    Ok(head.with(body))
+}
+
+/// As [`decode_owned`]. The params or the result go to `body`, which holds nothing yet.
+pub(crate) fn decode_into(frame: Bytes, depth: usize, body: &mut Members) -> Result<Head, InvalidFrame> {
+    if is_plain(&frame) { decode_as::<true>(frame, depth, body) } else { decode_as::<false>(frame, depth, body) }
+}
+
+/// As [`decode_plain_line`]. The params or the result go to `body`, which holds nothing yet.
+pub(crate) fn decode_plain_line_into(line: Bytes, depth: usize, body: &mut Members) -> Result<Head, InvalidFrame> {
+    decode_as::<true>(line, depth, body)
 }
 
 /// Whether a chunk of a stream is one whole line, with its newline, of an object in plain text: what a quiet stream
@@ -169,12 +207,12 @@ pub(crate) fn is_plain_line(chunk: &[u8]) -> bool {
 }
 
 #[inline(never)]
-fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, InvalidFrame> {
+fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize, body: &mut Members) -> Result<Head, InvalidFrame> {
     let fault = fault(depth);
     let scanner = Scanner::<PLAIN>::new(&frame, depth).map_err(fault)?;
     match scanner.peek() {
         Some(b'{') => {
-            let mut envelope = Envelope::new();
+            let mut envelope = Envelope::new(body);
             if let Err(wrong) = envelope.read(&frame, scanner) {
                 return Err(if wrong == Fault::TooDeep { too_deep(frame, depth) } else { fault(wrong) });
             }
@@ -192,9 +230,9 @@ fn decode_as<const PLAIN: bool>(frame: Bytes, depth: usize) -> Result<Message, I
 /// Finds out whose message it is that nests too deep. Reading past values takes no stack, however deep they are.
 #[cold]
 fn too_deep(frame: Bytes, limit: usize) -> InvalidFrame {
-    let of = match decode_as::<false>(frame, usize::MAX) {
-        Ok(Message::Request { id, .. }) => Some(Unread::Request(id)),
-        Ok(Message::Result { id, .. } | Message::Error { id: Some(id), .. }) => Some(Unread::Answer(id)),
+    let of = match decode_as::<false>(frame, usize::MAX, &mut Members::absent()) {
+        Ok(Head::Request { id, .. }) => Some(Unread::Request(id)),
+        Ok(Head::Result { id } | Head::Error { id: Some(id), .. }) => Some(Unread::Answer(id)),
         _ => None,
     };
     InvalidFrame::TooDeep { limit, of }
@@ -225,13 +263,13 @@ fn single<const PLAIN: bool>(mut scanner: Scanner<'_, PLAIN>) -> Result<(), Faul
 }
 
 #[inline(never)]
-fn batch<const PLAIN: bool>(frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<Message, Fault> {
+fn batch<const PLAIN: bool>(frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<Head, Fault> {
     let mut parts = Vec::new();
     scanner.enter()?;
     while scanner.next_item(parts.is_empty(), b']')? {
         parts.push(scanner.value()?.slice(frame));
     }
-    scanner.end().map(|()| Message::Batch(parts))
+    scanner.end().map(|()| Head::Batch(parts))
 }
 
 enum Id {
@@ -299,29 +337,21 @@ impl Member {
 }
 
 /// What stands in a message, before anyone asks whether it may.
-struct Envelope {
+struct Envelope<'b> {
     version: bool,
     id: Id,
     method: Option<MethodName>,
     error: Option<Json>,
     /// The members of `result`, or else of `params`.
-    body: Members,
+    body: &'b mut Members,
     has_result: bool,
     /// The first thing that makes the frame no message, though it is JSON.
     wrong: Option<&'static str>,
 }
 
-impl Envelope {
-    const fn new() -> Self {
-        Self {
-            version: false,
-            id: Id::Absent,
-            method: None,
-            error: None,
-            body: Members::absent(),
-            has_result: false,
-            wrong: None,
-        }
+impl<'b> Envelope<'b> {
+    const fn new(body: &'b mut Members) -> Self {
+        Self { version: false, id: Id::Absent, method: None, error: None, body, has_result: false, wrong: None }
     }
 
     fn read<const PLAIN: bool>(&mut self, frame: &Bytes, mut scanner: Scanner<'_, PLAIN>) -> Result<(), Fault> {
@@ -370,13 +400,13 @@ impl Envelope {
                 Some(name) => self.method = Some(MethodName::plain(name)),
                 None => self.unusual_method(frame, scanner)?,
             },
-            Member::Params if !self.has_result => read_members(scanner, &mut self.body)?,
+            Member::Params if !self.has_result => read_members(scanner, self.body)?,
             Member::Result => {
                 if self.body.shape != Shape::Absent {
-                    self.body = Members::absent();
+                    *self.body = Members::absent();
                 }
                 self.has_result = true;
-                read_members(scanner, &mut self.body)?;
+                read_members(scanner, self.body)?;
             }
             Member::Error => self.error = Some(Json::from_validated(scanner.any_value()?.slice(frame))),
             Member::Version => {
@@ -404,7 +434,7 @@ impl Envelope {
         Ok(())
     }
 
-    fn classify(self) -> Result<Message, InvalidFrame> {
+    fn classify(self) -> Result<Head, InvalidFrame> {
         // The id of an answer names a request of our own.
         let is_answer = self.method.is_none() && (self.has_result || self.error.is_some());
         let whose = if is_answer { Unread::Answer } else { Unread::Request };
@@ -423,10 +453,10 @@ impl Envelope {
             return invalid("jsonrpc must be \"2.0\"", id);
         }
         match (self.method, id, self.has_result, self.error) {
-            (Some(method), Some(id), false, None) => Ok(Message::Request { id, method, params: self.body }),
-            (Some(method), None, false, None) => Ok(Message::Notification { method, params: self.body }),
-            (None, Some(id), true, None) => Ok(Message::Result { id, result: self.body }),
-            (None, id, false, Some(error)) => Ok(Message::Error { id, error }),
+            (Some(method), Some(id), false, None) => Ok(Head::Request { id, method }),
+            (Some(method), None, false, None) => Ok(Head::Notification { method }),
+            (None, Some(id), true, None) => Ok(Head::Result { id }),
+            (None, id, false, Some(error)) => Ok(Head::Error { id, error }),
             (_, id, ..) => invalid("a message has either a method, or an id with a result or an error", id),
         }
     }

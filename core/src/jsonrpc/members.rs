@@ -241,7 +241,7 @@ impl Members {
         super::decode::members_of(json.as_bytes().clone(), depth)
     }
 
-    pub(super) const fn absent() -> Self {
+    pub(crate) const fn absent() -> Self {
         Self {
             frame: Bytes::new(),
             shape: Shape::Absent,

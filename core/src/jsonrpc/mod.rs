@@ -20,8 +20,8 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decode::{Head, decode_into, decode_owned, decode_plain_line, decode_plain_line_into, is_plain_line};
 pub use decode::{InvalidFrame, Message, MethodName, Unread, decode};
-pub(crate) use decode::{decode_owned, decode_plain_line, is_plain_line};
 pub(crate) use encode::{FrameWriter, ObjectWriter, one_line, write_i64, write_str};
 pub(crate) use members::{Field, MetaField};
 pub use members::{FieldError, Members};

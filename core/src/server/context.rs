@@ -12,7 +12,7 @@ use crate::ids::{ProgressToken, RequestId};
 use crate::json::Json;
 use crate::jsonrpc::{Field, Members, MetaField, MethodName};
 use crate::model::{ClientCapabilities, ElicitParams, ElicitResult, Implementation, TraceContext};
-use crate::spec::{Era, ErrorCode, Version};
+use crate::spec::{Era, ErrorCode, Method, Version};
 
 /// The client of a legacy session, as it introduced itself.
 #[derive(Clone, Debug)]
@@ -46,6 +46,19 @@ pub(super) struct Request {
     pub(super) sender: Sender,
     /// Whether the client can be asked before it is answered.
     pub(super) asks: bool,
+}
+
+impl Request {
+    /// A request of which nothing is known yet. A constant, and so copied to where it is wanted from where it lies.
+    pub(super) const UNREAD: Self = Self {
+        id: RequestId::ZERO,
+        version: Version::LATEST,
+        method: MethodName::Known(Method::Ping),
+        params: Members::absent(),
+        session: None,
+        sender: Sender { principal: None, data: None },
+        asks: false,
+    };
 }
 
 /// Who sends a message, as the front knows it.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::context::Sender;
+use super::context::{Request, Sender};
 use super::core::{Core, Out};
 use super::session::Session;
 use super::wire::{Origin, Way};
@@ -32,7 +32,7 @@ impl Core {
     /// Serves a modern request whose envelope was judged.
     pub(crate) fn on_modern(&mut self, now: Now, id: RequestId, version: Version, method: MethodName, params: Members) {
         self.out.touch(now);
-        self.serve(now, id, version, method, params, Way::alone(0));
+        self.serve(now, Request { id, method, params, ..Request::UNREAD }, version, Way::alone(0));
     }
 
     /// Serves a message as if a session were open. `initialize` opens one, for as long as this lasts.

@@ -26,7 +26,8 @@ use crate::engine::inbound::Refused;
 use crate::error::{Error, ErrorObject};
 use crate::ids::{ProgressToken, ReplySlot, RequestId};
 use crate::jsonrpc::{
-    Field, FrameWriter, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_owned, decode_plain_line,
+    Field, FrameWriter, Head, InvalidFrame, Members, Message, MetaField, MethodName, decode, decode_into,
+    decode_plain_line_into,
 };
 use crate::limits::Bound;
 use crate::machine::Now;
@@ -35,25 +36,31 @@ use crate::spec::{Era, Method, Version};
 
 impl Core {
     pub(crate) fn on_frame(&mut self, now: Now, frame: Bytes) {
-        let decoded = decode_owned(frame, self.definition.policy.limits.json_depth);
-        self.on_decoded(now, decoded);
+        self.read(now, |depth, params| decode_into(frame, depth, params));
     }
 
     /// As [`Core::on_frame`], for a line that is plain text.
     pub(crate) fn on_plain_line(&mut self, now: Now, line: Bytes) {
-        let decoded = decode_plain_line(line, self.definition.policy.limits.json_depth);
-        self.on_decoded(now, decoded);
+        self.read(now, |depth, params| decode_plain_line_into(line, depth, params));
     }
 
-    // Inlined, or the message is copied.
+    /// Reads a frame. What nearly all frames are, a request, is read to where it stays until it is answered: its params
+    /// are large, and each hand that they went through would cost a copy.
     #[inline(always)]
-    fn on_decoded(&mut self, now: Now, decoded: Result<Message, InvalidFrame>) {
-        match decoded {
-            // What nearly all frames are, taken apart where it lies: a message is large, and each hand costs a copy.
-            Ok(Message::Request { id, method, params }) => {
-                self.receive_request(now, id, method, params, Way::alone(0));
+    fn read(&mut self, now: Now, decode: impl FnOnce(usize, &mut Members) -> Result<Head, InvalidFrame>) {
+        let mut shared = Arc::new(Request::UNREAD);
+        // Nobody else has it yet.
+        let Some(request) = Arc::get_mut(&mut shared) else { return };
+        match decode(self.definition.policy.limits.json_depth, &mut request.params) {
+            Ok(Head::Request { id, method }) => {
+                (request.id, request.method) = (id, method);
+                let standing = self.stand(request);
+                self.receive_request(now, shared, standing, Way::alone(0));
             }
-            Ok(message) => self.on_message(now, message, 0),
+            Ok(head) => {
+                let body = std::mem::replace(&mut request.params, Members::absent());
+                self.on_message(now, head.with(body), 0);
+            }
             Err(invalid) => self.on_invalid_frame(now, invalid),
         }
     }
@@ -144,7 +151,9 @@ impl Core {
                 if let Some(batch) = way.batch.and_then(|batch| self.batches.get_mut(&batch)) {
                     batch.waiting += 1;
                 }
-                self.receive_request(now, id, method, params, way);
+                let mut request = Request { id, method, params, ..Request::UNREAD };
+                let standing = self.stand(&mut request);
+                self.receive_request(now, Arc::new(request), standing, way);
             }
             Message::Notification { method, params } => self.receive_notification(now, method, &params),
             Message::Result { id, result } => {
@@ -162,22 +171,54 @@ impl Core {
         }
     }
 
-    // Inlined, or its parameters are copied.
     #[inline(always)]
-    fn receive_request(&mut self, now: Now, id: RequestId, method: MethodName, params: Members, way: Way) {
-        if self.inbound.has(&id) || self.listens.contains_key(&id) {
-            return self.refuse(&id, Refused::Duplicate, way);
+    fn receive_request(&mut self, now: Now, request: Arc<Request>, standing: Result<Standing, Denied>, way: Way) {
+        match standing {
+            Ok(Standing::At(_)) => self.admit(now, request, way),
+            standing => self.receive_otherwise(&request, standing, way),
         }
-        let judged = params.check().map_err(ErrorObject::from).and_then(|()| self.judge(&method, &params));
-        match judged {
+    }
+
+    /// What is no request of a revision.
+    #[cold]
+    fn receive_otherwise(&mut self, request: &Request, standing: Result<Standing, Denied>, way: Way) {
+        let Request { id, params, .. } = request;
+        match standing {
             Ok(Standing::Initialize) if way.batch.is_some() => {
                 let text = "initialize is not part of a batch";
-                self.send_refusal(&id, &ErrorObject::invalid_request(text), way);
+                self.send_refusal(id, &ErrorObject::invalid_request(text), way);
             }
-            Ok(Standing::Initialize) => self.initialize(&id, &params, way),
-            Ok(Standing::Ping) => self.send_result(&id, b"{}", way),
-            Ok(Standing::At(version)) => self.serve(now, id, version, method, params, way),
-            Err(error) => self.send_refusal(&id, &error, way),
+            Ok(Standing::Initialize) => self.initialize(id, params, way),
+            Ok(Standing::Ping) => self.send_result(id, b"{}", way),
+            // Admitted before.
+            Ok(Standing::At(_)) => {}
+            Err(Denied::Duplicate) => self.refuse(id, Refused::Duplicate, way),
+            Err(Denied::Error(error)) => self.send_refusal(id, &error, way),
+        }
+    }
+
+    /// Decides at which revision a request is served, and notes that with what else the request needs.
+    #[inline(always)]
+    fn stand(&self, request: &mut Request) -> Result<Standing, Denied> {
+        if self.inbound.has(&request.id) || self.listens.contains_key(&request.id) {
+            return Err(Denied::Duplicate);
+        }
+        request.params.check().map_err(ErrorObject::from)?;
+        let standing = self.judge(&request.method, &request.params)?;
+        if let Standing::At(version) = standing {
+            self.furnish(request, version);
+        }
+        Ok(standing)
+    }
+
+    /// Notes the revision that a request is served at, and who has sent it.
+    #[inline(always)]
+    fn furnish(&self, request: &mut Request, version: Version) {
+        request.version = version;
+        request.asks = self.wire.can_ask(version.era());
+        request.sender = self.sender.clone();
+        if version.era() == Era::Legacy {
+            request.session = self.session.as_ref().map(|session| Arc::clone(&session.facts));
         }
     }
 
@@ -237,25 +278,14 @@ impl Core {
         }
     }
 
-    /// Serves a request at its revision.
-    // Inlined, or its parameters are copied.
+    /// Serves a request at a revision that was decided elsewhere.
+    pub(super) fn serve(&mut self, now: Now, mut request: Request, version: Version, way: Way) {
+        self.furnish(&mut request, version);
+        self.admit(now, Arc::new(request), way);
+    }
+
     #[inline(always)]
-    pub(super) fn serve(
-        &mut self,
-        now: Now,
-        id: RequestId,
-        version: Version,
-        method: MethodName,
-        params: Members,
-        way: Way,
-    ) {
-        let session = match version.era() {
-            Era::Legacy => self.session.as_ref().map(|session| Arc::clone(&session.facts)),
-            Era::Modern => None,
-        };
-        // Shared from here on, rather than moved from hand to hand.
-        let (sender, asks) = (self.sender.clone(), self.wire.can_ask(version.era()));
-        let request = Arc::new(Request { id, version, method, params, session, sender, asks });
+    fn admit(&mut self, now: Now, request: Arc<Request>, way: Way) {
         match admit(&self.definition, request.version, &request.method, &request.params) {
             Ok(Admission::Invoke(call, expects)) => self.invoke(now, request, call, expects, way),
             Ok(Admission::Result(text)) => self.send_result(&request.id, &text, way),
@@ -431,6 +461,18 @@ impl Core {
 
     pub(super) fn ignore(&mut self, text: &'static str) {
         self.say(Diagnostic::new(DiagnosticKind::Ignored, text));
+    }
+}
+
+/// Why a request is not served at all.
+enum Denied {
+    Duplicate,
+    Error(ErrorObject),
+}
+
+impl From<ErrorObject> for Denied {
+    fn from(error: ErrorObject) -> Self {
+        Self::Error(error)
     }
 }
 
