@@ -30,45 +30,10 @@ pub(crate) struct Inbound<T> {
     /// The free place that is taken next; each knows the one after it.
     free: Option<u32>,
     open: usize,
-    by_id: Ids,
+    /// The places of the requests that are owed an answer, in the order of their ids. Clients count up and are answered
+    /// about in order, so that both ends of the queue see most of the work, and nothing is allocated for a request.
+    by_id: VecDeque<u32>,
     bound: usize,
-}
-
-/// The places of requests by id, sorted. Clients count up and are answered about in order, so that both ends of
-/// the queue see most of the work, and nothing is allocated for a request.
-#[derive(Debug)]
-struct Ids(VecDeque<(RequestId, u32)>);
-
-impl Ids {
-    /// Where the id stands, or where it would.
-    fn find(&self, id: &RequestId) -> Result<usize, usize> {
-        match self.0.back().map(|(last, _)| last.cmp(id)) {
-            None | Some(Ordering::Less) => Err(self.0.len()),
-            Some(Ordering::Equal) => Ok(self.0.len() - 1),
-            Some(Ordering::Greater) => self.0.binary_search_by(|(known, _)| known.cmp(id)),
-        }
-    }
-
-    fn get(&self, id: &RequestId) -> Option<u32> {
-        self.find(id).ok().and_then(|at| self.0.get(at)).map(|(_, index)| *index)
-    }
-
-    /// Adds an id where [`Ids::find`] has said.
-    fn insert(&mut self, at: usize, id: RequestId, index: u32) {
-        if at == self.0.len() {
-            self.0.push_back((id, index));
-        } else {
-            self.0.insert(at, (id, index));
-        }
-    }
-
-    fn remove(&mut self, id: &RequestId) -> Option<u32> {
-        let removed = match self.find(id).ok()? {
-            0 => self.0.pop_front(),
-            at => self.0.remove(at),
-        };
-        removed.map(|(_, index)| index)
-    }
 }
 
 #[derive(Debug)]
@@ -85,30 +50,51 @@ pub(crate) struct Entry<T> {
     pub(crate) id: RequestId,
     /// Cancelled: whatever the application still says is dropped.
     pub(crate) muted: bool,
-    pub(crate) token: Option<ProgressToken>,
-    /// The last progress that was sent.
-    pub(crate) progress: Option<f64>,
+    /// Where progress goes, if the peer wants any. Few do, and an entry is moved.
+    reports: Option<Box<Reports>>,
     pub(crate) data: T,
+}
+
+#[derive(Debug)]
+struct Reports {
+    token: ProgressToken,
+    /// The last progress that was sent.
+    last: Option<f64>,
 }
 
 impl<T> Inbound<T> {
     pub(crate) const fn new(bound: usize) -> Self {
-        Self { slots: Vec::new(), free: None, open: 0, by_id: Ids(VecDeque::new()), bound }
+        Self { slots: Vec::new(), free: None, open: 0, by_id: VecDeque::new(), bound }
     }
 
     /// Whether a request with this id is in flight.
     pub(crate) fn has(&self, id: &RequestId) -> bool {
-        self.by_id.find(id).is_ok()
+        self.find(id).is_ok()
+    }
+
+    /// Where the id stands among those that are owed an answer, or where it would.
+    fn find(&self, id: &RequestId) -> Result<usize, usize> {
+        let order = |index: &u32| self.slots.get(*index as usize)?.entry.as_ref().map(|entry| entry.id.cmp(id));
+        match self.by_id.back().and_then(order) {
+            None | Some(Ordering::Less) => Err(self.by_id.len()),
+            Some(Ordering::Equal) => Ok(self.by_id.len() - 1),
+            Some(Ordering::Greater) => self.by_id.binary_search_by(|index| order(index).unwrap_or(Ordering::Less)),
+        }
+    }
+
+    /// Gives the id free that stands at this place.
+    fn forget(&mut self, at: usize) -> Option<u32> {
+        if at == 0 { self.by_id.pop_front() } else { self.by_id.remove(at) }
     }
 
     /// Takes a request.
     pub(crate) fn open(&mut self, id: RequestId, token: Option<ProgressToken>, data: T) -> Result<SlotId, Refused> {
-        let Err(at) = self.by_id.find(&id) else { return Err(Refused::Duplicate) };
+        let Err(at) = self.find(&id) else { return Err(Refused::Duplicate) };
         // Cancelled requests whose handlers still run count too: they hold memory.
         if self.open_slots() >= self.bound {
             return Err(Refused::Full);
         }
-        let entry = Entry { id: id.clone(), muted: false, token, progress: None, data };
+        let reports = token.map(|token| Box::new(Reports { token, last: None }));
         let index = match self.free {
             Some(index) => index,
             None => {
@@ -117,10 +103,14 @@ impl<T> Inbound<T> {
             }
         };
         let Some(slot) = self.slots.get_mut(index as usize) else { return Err(Refused::Full) };
-        slot.entry = Some(entry);
+        slot.entry = Some(Entry { id, muted: false, reports, data });
         self.free = slot.next.take();
         self.open += 1;
-        self.by_id.insert(at, id, index);
+        if at == self.by_id.len() {
+            self.by_id.push_back(index);
+        } else {
+            self.by_id.insert(at, index);
+        }
         Ok(SlotId { index, generation: slot.generation })
     }
 
@@ -133,7 +123,8 @@ impl<T> Inbound<T> {
 
     /// Mutes the request with this id, if it is in flight.
     pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<SlotId> {
-        let index = self.by_id.remove(id)?;
+        let at = self.find(id).ok()?;
+        let index = self.forget(at)?;
         let slot = self.slots.get_mut(index as usize)?;
         slot.entry.as_mut()?.muted = true;
         Some(SlotId { index, generation: slot.generation })
@@ -141,9 +132,7 @@ impl<T> Inbound<T> {
 
     /// Mutes the request of an open slot.
     pub(crate) fn mute(&mut self, slot: SlotId) {
-        if let Some(id) = self.get_mut(slot).map(|entry| entry.id.clone())
-            && self.by_id.get(&id) == Some(slot.index)
-        {
+        if let Some(id) = self.get_mut(slot).filter(|entry| !entry.muted).map(|entry| entry.id.clone()) {
             self.cancel(&id);
         }
     }
@@ -162,11 +151,14 @@ impl<T> Inbound<T> {
 
     /// Frees the name of an open slot. Answers with the place of its entry.
     fn vacate(&mut self, slot: SlotId) -> Option<&mut Option<Entry<T>>> {
-        let place = self.slots.get_mut(slot.index as usize).filter(|s| s.generation == slot.generation)?;
+        let place = self.slots.get(slot.index as usize).filter(|s| s.generation == slot.generation)?;
         let entry = place.entry.as_ref()?;
-        if !entry.muted {
-            self.by_id.remove(&entry.id);
+        // The id of a muted request is free already, and may be another's by now.
+        let at = if entry.muted { None } else { self.find(&entry.id).ok() };
+        if let Some(at) = at {
+            self.forget(at);
         }
+        let place = self.slots.get_mut(slot.index as usize)?;
         place.generation = place.generation.wrapping_add(1);
         place.next = self.free.replace(slot.index);
         self.open -= 1;
@@ -188,7 +180,7 @@ impl<T> Inbound<T> {
 
     /// Requests that are owed an answer.
     pub(crate) fn owed(&self) -> usize {
-        self.by_id.0.len()
+        self.by_id.len()
     }
 
     /// Open slots, muted ones included, in the order of their places.
@@ -203,14 +195,17 @@ impl<T> Inbound<T> {
 }
 
 impl<T> Entry<T> {
+    /// Where progress goes, if the peer wants any.
+    pub(crate) fn token(&self) -> Option<&ProgressToken> {
+        self.reports.as_ref().map(|reports| &reports.token)
+    }
+
     /// Whether a report of `progress` may go out: there is a token, and it exceeds the last.
     pub(crate) fn advances(&mut self, progress: f64) -> bool {
-        let advances = !self.muted
-            && self.token.is_some()
-            && progress.is_finite()
-            && self.progress.is_none_or(|last| progress > last);
+        let Some(reports) = self.reports.as_mut().filter(|_| !self.muted && progress.is_finite()) else { return false };
+        let advances = reports.last.is_none_or(|last| progress > last);
         if advances {
-            self.progress = Some(progress);
+            reports.last = Some(progress);
         }
         advances
     }

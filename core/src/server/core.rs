@@ -263,12 +263,12 @@ impl Core {
             return Ok(Sent::NotWanted);
         }
         if full {
-            return Ok(if entry.token.is_some() { Sent::Full } else { Sent::NotWanted });
+            return Ok(if entry.token().is_some() { Sent::Full } else { Sent::NotWanted });
         }
         if !entry.advances(progress.progress) {
             return Ok(Sent::NotWanted);
         }
-        let Some(token) = entry.token.clone() else { return Ok(Sent::NotWanted) };
+        let Some(token) = entry.token().cloned() else { return Ok(Sent::NotWanted) };
         let route = Route::Related(entry.data.way.origin, None);
         let frame = FrameWriter::notification(Method::Progress.as_str(), 128).params(|params| {
             params.id("progressToken", &token.0).value("progress", &progress.progress);
