@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::api::{List, ListPage, Reply};
-use super::definition::Definition;
+use super::definition::{Definition, ToolEntry};
 use super::pages;
 use crate::copy::append;
 use crate::error::ErrorObject;
@@ -117,6 +117,26 @@ pub(super) fn write_tool(
         })?;
         schema.check_json(content).map_err(|problem| Unfit::Output(problem.to_string()))?;
     }
+    if result.structured_content.is_none()
+        && let Some(texts) = plain_texts(result)
+    {
+        // What most results are. Every revision can carry it.
+        write_texts(definition, version, result, texts, out);
+    } else {
+        write_shaped(definition, version, entry, result, out);
+    }
+    Ok(())
+}
+
+/// Writes the result of a tool as the revision can carry it.
+#[inline(never)]
+fn write_shaped(
+    definition: &Definition,
+    version: Version,
+    entry: Option<&ToolEntry>,
+    result: &mut CallToolResult,
+    out: &mut Vec<u8>,
+) {
     let shape = Shape::of(version);
     let wrapping = entry.map_or_else(Wrapping::default, |entry| entry.wrapping(version));
     if result.needs_shaping(&shape, wrapping) {
@@ -124,20 +144,11 @@ pub(super) fn write_tool(
     }
     let stamped = take_meta(definition, version, &mut result.meta, &mut result.result_type);
     let start = out.len();
-    let raw = match plain_texts(result) {
-        Some(texts) => {
-            write_texts(definition, version, result, texts, out);
-            result.structured_content.is_some()
-        }
-        None => {
-            write_stamped(definition, version, stamped, result, out);
-            true
-        }
-    };
-    if raw {
-        one_line(out.get_mut(start..).unwrap_or_default());
+    match plain_texts(result) {
+        Some(texts) => write_texts(definition, version, result, texts, out),
+        None => write_stamped(definition, version, stamped, result, out),
     }
-    Ok(())
+    one_line(out.get_mut(start..).unwrap_or_default());
 }
 
 /// The texts of a result that is nothing but texts and a structured value, as nearly all are.
@@ -156,18 +167,21 @@ fn write_texts<'r>(
     definition: &Definition,
     version: Version,
     result: &'r CallToolResult,
-    texts: impl Iterator<Item = &'r str>,
+    mut texts: impl Iterator<Item = &'r str>,
     out: &mut Vec<u8>,
 ) {
-    out.extend_from_slice(b"{\"content\":[");
-    for (position, text) in texts.enumerate() {
-        let start: &[u8] =
-            if position == 0 { b"{\"type\":\"text\",\"text\":" } else { b",{\"type\":\"text\",\"text\":" };
-        out.extend_from_slice(start);
-        write_str(out, text);
-        out.push(b'}');
+    match texts.next() {
+        Some(first) => {
+            out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
+            write_str(out, first);
+            for text in texts {
+                out.extend_from_slice(b"},{\"type\":\"text\",\"text\":");
+                write_str(out, text);
+            }
+            out.extend_from_slice(b"}]");
+        }
+        None => out.extend_from_slice(b"{\"content\":[]"),
     }
-    out.push(b']');
     match result.is_error {
         Some(true) => out.extend_from_slice(b",\"isError\":true"),
         Some(false) => out.extend_from_slice(b",\"isError\":false"),
