@@ -61,17 +61,16 @@ pub(super) fn admit(
 ) -> Result<Admission, ErrorObject> {
     let features = &definition.features;
     let known = match method {
-        MethodName::Known(method) if features.handed_over.contains(method) && method.exists_in(version) => {
-            return Ok(raw(method.as_str(), params));
-        }
         MethodName::Known(method) => *method,
         MethodName::Other(name) if features.methods.contains(name) || features.hand_over_unknown => {
             return Ok(raw(name, params));
         }
         MethodName::Other(name) => return Err(ErrorObject::method_not_found(name)),
     };
-    if !known.exists_in(version) || !offered(features, version, known) {
-        return Err(ErrorObject::method_not_found(known.as_str()));
+    match definition.services.of(version, known) {
+        Service::Here => {}
+        Service::HandedOver => return Ok(raw(known.as_str(), params)),
+        Service::Absent => return Err(ErrorObject::method_not_found(known.as_str())),
     }
     match known {
         Method::CompletionComplete => complete(definition, params),
@@ -90,6 +89,46 @@ pub(super) fn admit(
         // Requests that only a server makes, `initialize`, which opens a session before anything is admitted,
         // and notifications sent with an id.
         _ => Err(ErrorObject::method_not_found(known.as_str())),
+    }
+}
+
+/// Who serves a method of the protocol at a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Service {
+    /// Nobody: the revision has no such method, or the definition offers nothing behind it.
+    Absent,
+    /// The application, all of it.
+    HandedOver,
+    Here,
+}
+
+/// Who serves which method, found out once.
+#[derive(Debug)]
+pub(super) struct Services([[Service; Method::ALL.len()]; Version::ALL.len()]);
+
+impl Services {
+    pub(super) fn new(features: &Features) -> Self {
+        Self(Version::ALL.map(|version| {
+            let mut row = [Service::Absent; Method::ALL.len()];
+            for (service, method) in row.iter_mut().zip(Method::ALL) {
+                *service = if !method.exists_in(version) {
+                    Service::Absent
+                } else if features.handed_over.contains(method) {
+                    Service::HandedOver
+                } else if offered(features, version, *method) {
+                    Service::Here
+                } else {
+                    Service::Absent
+                };
+            }
+            row
+        }))
+    }
+
+    /// Versions and methods are numbered in the order of their tables.
+    fn of(&self, version: Version, method: Method) -> Service {
+        let row = self.0.get(version as usize);
+        row.and_then(|row| row.get(method as usize)).copied().unwrap_or(Service::Absent)
     }
 }
 

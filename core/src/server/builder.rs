@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::admit::Services;
 use super::api::List;
 use super::capability;
 use super::definition::{CachePolicy, Catalogue, Definition, Features, Policy, ToolEntry};
@@ -393,6 +394,7 @@ impl DefinitionBuilder {
             identity: self.identity,
             policy: self.policy,
             catalogue,
+            services: Services::new(&self.features),
             features: self.features,
             pages: Pages::default(),
             identity_member,

@@ -3,6 +3,7 @@
 //! Building does all that would otherwise be done on every call: schemas are checked and compiled, names are put
 //! into tables, list pages and the answer to `server/discover` are written out once for each revision offered.
 
+use super::admit::Services;
 use super::api::{Event, List};
 use super::names::Table;
 use super::pages::Pages;
@@ -28,6 +29,8 @@ pub struct Definition {
     pub(super) policy: Policy,
     pub(super) catalogue: Catalogue,
     pub(super) features: Features,
+    /// What the features come to, method by method.
+    pub(super) services: Services,
     pub(super) pages: Pages,
     /// What every modern result ends with, for results without `_meta` of their own.
     pub(super) stamp: Box<str>,
