@@ -370,28 +370,54 @@ const fn zeros(word: u64) -> u64 {
 }
 
 /// Where the first quote is; the length of the text if there is none.
-#[inline]
-fn quote(text: &[u8]) -> usize {
-    find(text, |word| zeros(word ^ (ONES * b'"' as u64)), |byte| byte == b'"')
+#[inline(always)]
+pub(super) fn quote(text: &[u8]) -> usize {
+    // Names are short, and where they are read, much else is.
+    match text.first_chunk().map(|bytes| quotes(u64::from_le_bytes(*bytes))) {
+        None | Some(0) => far_quote(text),
+        Some(found) => first(found),
+    }
+}
+
+#[inline(never)]
+fn far_quote(text: &[u8]) -> usize {
+    find(text, quotes, |byte| byte == b'"')
 }
 
 /// Where the first quote, backslash or control character is; the length of the text if there is none.
 pub(super) fn special(text: &[u8]) -> usize {
     let word = |word: u64| {
         let control = word.wrapping_sub(ONES * 0x20) & !word & (ONES << 7);
-        zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64)) | control
+        quotes(word) | zeros(word ^ (ONES * b'\\' as u64)) | control
     };
-    find(text, word, |byte| matches!(byte, b'"' | b'\\' | 0..0x20))
+    find(text, word, |byte| (byte == b'"') | (byte == b'\\') | (byte < 0x20))
 }
 
-/// Where `word`, which marks the high bits of bytes, first finds something; `byte` tells for the last few bytes.
+/// The high bit of each byte of `word` that is a quote. Bytes above the lowest such one may be wrong.
+const fn quotes(word: u64) -> u64 {
+    zeros(word ^ (ONES * b'"' as u64))
+}
+
+/// Which byte of a word the lowest high bit belongs to.
+const fn first(found: u64) -> usize {
+    (found.trailing_zeros() / 8) as usize
+}
+
+/// Where `byte` first holds. `word` marks the high bits of such bytes.
 #[inline(always)]
 fn find(text: &[u8], word: impl Fn(u64) -> u64, byte: impl Fn(u8) -> bool) -> usize {
     let mut rest = text;
+    // Without branches within, so that it becomes a vector loop.
+    while let Some((block, after)) = rest.split_first_chunk::<16>() {
+        if block.iter().fold(false, |found, b| found | byte(*b)) {
+            break;
+        }
+        rest = after;
+    }
     while let Some((bytes, after)) = rest.split_first_chunk() {
         let found = word(u64::from_le_bytes(*bytes));
         if found != 0 {
-            return text.len() - rest.len() + (found.trailing_zeros() / 8) as usize;
+            return text.len() - rest.len() + first(found);
         }
         rest = after;
     }

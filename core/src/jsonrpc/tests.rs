@@ -329,3 +329,23 @@ fn objects_can_be_reopened() {
         assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), serde_json::from_str::<Value>(expected).unwrap());
     }
 }
+
+/// Words, blocks of words and the last few bytes are looked at by different code.
+#[test]
+fn what_ends_a_run_is_found_wherever_it_stands() {
+    for length in 0..70 {
+        // Bytes that differ from what is looked for by one, by the high bit, or not at all but in their place.
+        let text: Vec<u8> = b"!#[]\x20\x7f\x80\xa2\xdc\xff".iter().copied().cycle().take(length).collect();
+        assert_eq!((scan::quote(&text), scan::special(&text)), (length, length));
+        for at in 0..length {
+            for (byte, is_quote) in [(b'"', true), (b'\\', false), (0, false), (0x1f, false)] {
+                let mut text = text.clone();
+                text[at] = byte;
+                // One more behind it, which is not the first.
+                text.push(byte);
+                assert_eq!(scan::special(&text), at);
+                assert_eq!(scan::quote(&text), if is_quote { at } else { length + 1 });
+            }
+        }
+    }
+}
