@@ -10,9 +10,11 @@ use std::time::Duration;
 use lab::wire::{Wire, text};
 use lab::{Gate, Lab, Pipe};
 use mcp_sansio::json::Json;
-use mcp_sansio::model::{LoggingLevel, Tool};
+use mcp_sansio::model::{LoggingLevel, Prompt, ResourceTemplate, Tool};
 use mcp_sansio::server::Closed;
-use mcp_sansio_io::server::{Cancelled, Context, HandlerError, NoArguments, Server, Shown, Text};
+use mcp_sansio_io::server::{
+    Cancelled, CompletionRequest, Context, HandlerError, NoArguments, ReadRequest, Server, Shown, Text,
+};
 use mcp_sansio_io::{Outcome, Stage, StreamError};
 use serde_json::{Value, json};
 
@@ -454,4 +456,42 @@ fn log_lines_data_and_untyped_arguments() {
     let lines = wire.lines();
     assert_eq!(lines[0]["params"], json!({"level": "warning", "data": {"got": {"n": 12}}}));
     assert_eq!(text(&lines[1]), "hello {\"n\":12}");
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Stay {
+    city: String,
+    #[serde(default)]
+    note: Option<String>,
+    nights: u32,
+}
+
+/// What no client could ever use is found out when the server is built.
+#[test]
+fn prompts_and_completions_that_cannot_work_are_refused() {
+    let refused = |server: Server| server.build().err().expect("it is refused").to_string();
+    let stay = |stay: Stay, _: Context| async move { format!("{} {:?} {}", stay.city, stay.note, stay.nights) };
+    let error = refused(Server::new("s", "1").prompt(Prompt::new("stay"), stay));
+    assert_eq!(error, "the prompt \"stay\": its argument \"nights\" is no string");
+
+    let nothing = |_: CompletionRequest, _: Context| async { Vec::<String>::new() };
+    let server = || {
+        let greet = Prompt::new("greet").argument("who");
+        let note = ResourceTemplate::new("note", "note:///{author}");
+        let server = Server::new("s", "1").prompt(greet, |_: Json, _| async { "hi" });
+        server.template(note, |_: ReadRequest, _: Context| async { "a note" })
+    };
+    let server_of = |prompt: &str, argument: &str| server().complete_prompt(prompt, argument, nothing);
+    assert!(server_of("greet", "who").build().is_ok());
+    let error = refused(server_of("greet", "whom"));
+    assert_eq!(error, "a completion of \"whom\" of \"greet\": there is no prompt with this argument");
+    assert!(refused(server_of("great", "who")).contains("\"great\""));
+    let server_of = |template: &str, variable: &str| server().complete_template(template, variable, nothing);
+    assert!(server_of("note:///{author}", "author").build().is_ok());
+    for (template, variable) in
+        [("note:///{author}", "title"), ("note:///{writer}", "writer"), ("note:///Ada", "author")]
+    {
+        let error = refused(server_of(template, variable));
+        assert!(error.ends_with("there is no resource template with this variable"), "{error}");
+    }
 }

@@ -30,6 +30,7 @@ mod adder {
             .tool(Tool::new("add").description("Adds two numbers").read_only(), |add: Add, _cx: Context| async move {
                 Structured(Sum { sum: add.a + add.b })
             })
+            .error_reporter(|report| eprintln!("{report}"))
             .build()?;
         Ok(mcp_sansio_tokio::serve_stdio(server).await?)
     }
@@ -49,6 +50,23 @@ fn notes() -> Result<BuiltServer, Box<dyn Error>> {
                 Some("Ada") => Ok("Weave numbers."),
                 _ => Err(cx.not_found()),
             }
+        })
+        .build()?;
+    Ok(server)
+}
+
+#[rustfmt::skip]
+fn travel() -> Result<BuiltServer, Box<dyn Error>> {
+    use mcp_sansio_tokio::model::Prompt;
+    use mcp_sansio_tokio::server::{CompletionRequest, Context, Server};
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Plan { city: String }
+
+    let server = Server::new("travel", "1.0.0")
+        .prompt(Prompt::new("plan"), |plan: Plan, _: Context| async move { format!("Plan a day in {}.", plan.city) })
+        .complete_prompt("plan", "city", |asked: CompletionRequest, _: Context| async move {
+            ["Basel", "Bern", "Chur"].into_iter().filter(|city| city.starts_with(&*asked.value)).collect::<Vec<_>>()
         })
         .build()?;
     Ok(server)
@@ -88,6 +106,23 @@ async fn client() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+#[rustfmt::skip]
+#[allow(dead_code, unused_variables, reason = "there is no such server")]
+async fn client_that_answers() -> Result<(), Box<dyn Error>> {
+    use serde_json::json;
+
+    use mcp_sansio_tokio::Command;
+    use mcp_sansio_tokio::client::Client;
+    use mcp_sansio_tokio::model::ElicitResult;
+
+    let client = Client::builder("my-client", "1.0.0").on_form(|form, _| async move {
+        println!("{}", form.message);
+        ElicitResult::accept(json!({"size": "large"}))
+    });
+    let client = Command::new("my-server").connect(client).await?;
+    Ok(())
+}
+
 /// Without white space at the ends of lines.
 fn trimmed(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join("\n")
@@ -97,7 +132,7 @@ fn trimmed(text: &str) -> String {
 fn what_the_readme_shows_is_what_compiles() {
     let blocks: Vec<&str> =
         README.split("```rust,ignore\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 5);
+    assert_eq!(blocks.len(), 7);
     let here = trimmed(HERE);
     for block in blocks {
         assert!(here.contains(&trimmed(block)), "{block}");
@@ -115,4 +150,15 @@ async fn resources_are_read_as_the_readme_says() {
     }
     let error = client.read_resource("note:///of/Bob").await.unwrap_err();
     assert!(error.to_string().contains("resource not found"), "{error}");
+}
+
+#[tokio::test]
+async fn a_prompt_is_filled_in_and_completed_as_the_readme_says() {
+    let (ours, theirs) = tokio::io::duplex(1 << 10);
+    tokio::spawn(serve_stream(travel().unwrap(), theirs));
+    let client = connect_stream(Client::builder("traveller", "1.0"), ours).await.unwrap();
+    let filled = client.get_prompt("plan", serde_json::json!({"city": "Bern"})).await.unwrap();
+    assert_eq!(serde_json::to_value(&filled).unwrap()["messages"][0]["content"]["text"], "Plan a day in Bern.");
+    assert_eq!(client.complete_prompt("plan", "city", "B").await.unwrap().values, ["Basel", "Bern"]);
+    assert_eq!(client.prompts().await.unwrap()[0].arguments.as_ref().unwrap()[0].name, "city");
 }

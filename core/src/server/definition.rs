@@ -146,6 +146,27 @@ impl Definition {
         self.catalogue.tools.iter().map(|entry| &entry.tool)
     }
 
+    /// Whether a prompt has this argument, as far as can be known: a dynamic list may have any.
+    #[must_use]
+    pub fn has_prompt_argument(&self, prompt: &str, argument: &str) -> bool {
+        let known = self.catalogue.prompt_names.get(prompt).and_then(|index| self.catalogue.prompts.get(*index));
+        known.map_or_else(
+            || self.is_dynamic(List::Prompts),
+            |prompt| prompt.arguments.iter().flatten().any(|known| known.name == argument),
+        )
+    }
+
+    /// Whether there is this resource template, with this variable, as far as can be known: a dynamic list may have any.
+    #[must_use]
+    pub fn has_template_variable(&self, uri_template: &str, variable: &str) -> bool {
+        let index = self.catalogue.template_uris.get(uri_template);
+        let known = index.and_then(|index| self.catalogue.templates.get(*index));
+        known.map_or_else(
+            || self.is_dynamic(List::Templates),
+            |(_, template)| template.variables().iter().any(|known| known == variable),
+        )
+    }
+
     /// What a client of this definition must hear when `new` takes its place.
     #[must_use]
     pub fn changes_to(&self, new: &Self) -> Vec<Event> {

@@ -35,6 +35,8 @@ pub struct Server {
     hooks: Hooks,
     sealed: bool,
     always_spawn: bool,
+    /// The first thing that cannot be, found before everything is there.
+    wrong: Option<BuildError>,
 }
 
 impl Server {
@@ -47,6 +49,7 @@ impl Server {
             hooks: Hooks::default(),
             sealed: false,
             always_spawn: false,
+            wrong: None,
         }
     }
 
@@ -58,8 +61,8 @@ impl Server {
     /// Checks everything. What the specification only advises against goes to the error reporter.
     ///
     /// # Errors
-    /// [`BuildError`]: names that stand twice, schemas and templates that cannot be used, settings that cannot
-    /// hold.
+    /// [`BuildError`]: names that stand twice, schemas and templates that cannot be used, completions of what is not
+    /// there, settings that cannot hold.
     pub fn build(self) -> Result<BuiltServer, BuildError> {
         let (hooks, always_spawn) = (self.hooks.clone(), self.always_spawn);
         let catalogue = self.into_catalogue()?;
@@ -74,7 +77,13 @@ impl Server {
             let key = crate::random::process_key().map_err(|error| BuildError::Setting(error.to_string()))?;
             self.definition = self.definition.seal(SealKeys::new(key));
         }
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
         let definition = Arc::new(self.definition.build()?);
+        for key in self.handlers.completions.keys() {
+            key.check(&definition)?;
+        }
         Ok(Catalogue { definition, data: self.data, handlers: self.handlers })
     }
 }
@@ -111,7 +120,8 @@ impl Server {
         self.dynamic_list(List::Tools, list)
     }
 
-    /// Adds a prompt. If `prompt` names no arguments, they are derived from the handler's argument.
+    /// Adds a prompt. If `prompt` names no arguments, they are derived from the handler's argument, whose members are
+    /// strings then: the arguments of a prompt are nothing else.
     pub fn prompt<A, M, F, Fut>(mut self, mut prompt: Prompt, handler: F) -> Self
     where
         A: Arguments<M>,
@@ -120,7 +130,14 @@ impl Server {
         Fut::Output: IntoPrompt,
     {
         if prompt.arguments.is_none() {
-            prompt.arguments = A::schema().and_then(|schema| prompt_arguments(&schema));
+            match A::schema().map(|schema| prompt_arguments(&schema)) {
+                Some(Ok(arguments)) => prompt.arguments = arguments,
+                Some(Err(name)) => {
+                    let text = format!("the prompt {:?}: its argument {name:?} is no string", prompt.name);
+                    self.wrong.get_or_insert(BuildError::Setting(text));
+                }
+                None => {}
+            }
         }
         self.handlers.prompts.push(typed(handler, IntoPrompt::into_reply));
         self.define(|definition| definition.prompt(prompt))
@@ -534,22 +551,32 @@ fn misfit(cx: &Context, error: &serde_json::Error) -> HandlerError {
     }
 }
 
-/// The arguments of a prompt, from the schema of a type: an object whose properties are strings.
-fn prompt_arguments(schema: &Json) -> Option<Vec<PromptArgument>> {
+/// The arguments of a prompt, from the schema of a type: an object whose properties are strings. The name of one that
+/// is none is the error.
+fn prompt_arguments(schema: &Json) -> Result<Option<Vec<PromptArgument>>, String> {
     #[derive(serde::Deserialize)]
     struct Object {
         properties: serde_json::Map<String, serde_json::Value>,
         #[serde(default)]
         required: Vec<String>,
     }
-    let object: Object = schema.parse().ok()?;
+    let Ok(object) = schema.parse::<Object>() else { return Ok(None) };
     let arguments = object.properties.iter().map(|(name, property)| {
+        let may_be_string = match property.get("type") {
+            Some(serde_json::Value::Array(types)) => types.iter().any(|kind| kind == "string"),
+            Some(kind) => kind == "string",
+            // An enumeration, or what stands elsewhere.
+            None => true,
+        };
+        if !may_be_string {
+            return Err(name.clone());
+        }
         let mut argument = PromptArgument::new(name.as_str());
         let text = |keyword| property.get(keyword).and_then(serde_json::Value::as_str).map(str::to_owned);
         argument.title = text("title");
         argument.description = text("description");
         argument.required = object.required.contains(name).then_some(true);
-        argument
+        Ok(argument)
     });
-    Some(arguments.collect())
+    arguments.collect::<Result<_, _>>().map(Some)
 }

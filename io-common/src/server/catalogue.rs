@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use mcp_sansio::json::Json;
-use mcp_sansio::server::{Call, Definition, List, Notified, ReadTarget, Reference};
+use mcp_sansio::server::{BuildError, Call, Definition, List, Notified, ReadTarget, Reference};
 use mcp_sansio::uri_template::Bindings;
 
 use super::connection::Connection;
@@ -104,6 +104,20 @@ pub(super) struct CompletionKey {
     pub(super) template: bool,
     pub(super) name: Box<str>,
     pub(super) argument: Box<str>,
+}
+
+impl CompletionKey {
+    /// Refuses a completion that nobody could ask for: most likely a name is misspelt.
+    pub(super) fn check(&self, definition: &Definition) -> Result<(), BuildError> {
+        let Self { template, name, argument } = self;
+        let (is_there, what) = if *template {
+            (definition.has_template_variable(name, argument), "resource template with this variable")
+        } else {
+            (definition.has_prompt_argument(name, argument), "prompt with this argument")
+        };
+        let text = || format!("a completion of {argument:?} of {name:?}: there is no {what}");
+        if is_there { Ok(()) } else { Err(BuildError::Setting(text())) }
+    }
 }
 
 impl Catalogue {
