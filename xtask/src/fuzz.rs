@@ -1,12 +1,12 @@
 //! `cargo xtask fuzz`: runs the fuzz targets for a time and keeps the ledger of executions.
 //!
-//! | there is | then |
+//! | there is | then `fuzz-run` of the package `mcp-sansio-fuzz` is built |
 //! |---|---|
-//! | a nightly toolchain, cargo-fuzz, and `cargo-fuzz = true` in `fuzz/Cargo.toml` | `cargo +nightly fuzz run`: coverage-guided, with sanitizers |
-//! | anything else | `fuzz-run` of the package `mcp-sansio-fuzz`, in a release build on stable |
+//! | a nightly toolchain, and a sanitizer for this machine | by it, with AddressSanitizer |
+//! | anything else | on stable |
 //!
-//! The targets are the folders of `fuzz/corpus`. A target's output must tell its executions: `fuzz-run` prints
-//! `executions: N`, libFuzzer prints `Done N runs`.
+//! The engine is the same, for it is ours: no other need be installed. The targets are the folders of `fuzz/corpus`. The
+//! output tells the executions: `executions: N`.
 
 use crate::cli::{Args, Error};
 use crate::process::Run;
@@ -16,12 +16,16 @@ pub(crate) const HELP: &str = "
 cargo xtask fuzz [--seconds N] [--target T] [--list]
 
 Runs every fuzz target, or one, for N seconds each (60 unless told) and adds the executions to fuzz/ledger.tsv.
-Uses cargo-fuzz with a nightly toolchain where both are installed, and a stable build without sanitizers otherwise.
+Where a nightly toolchain is installed, it builds them, with AddressSanitizer; otherwise they are built on stable.
 ";
 
 const CORPUS: &str = "fuzz/corpus";
 const LEDGER: &str = "fuzz/ledger.tsv";
 const SECONDS: u64 = 60;
+/// Machines that AddressSanitizer comes for with a nightly toolchain.
+const SANITIZED: [&str; 4] =
+    ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-apple-darwin", "aarch64-apple-darwin"];
+const PROGRAM: &str = "run --release --quiet --manifest-path fuzz/Cargo.toml --bin fuzz-run";
 
 pub(crate) fn run(workspace: &Workspace, mut args: Args) -> Result<(), Error> {
     let seconds = args.number("--seconds")?.unwrap_or(SECONDS);
@@ -42,10 +46,14 @@ pub(crate) fn run(workspace: &Workspace, mut args: Args) -> Result<(), Error> {
         println!("{}", targets.join("\n"));
         return Ok(());
     }
-    let guided = coverage_guided(workspace)?;
+    let sanitized = sanitized_host(workspace);
+    match &sanitized {
+        Some(host) => println!("built by nightly with AddressSanitizer, for {host}"),
+        None => println!("built on stable"),
+    }
     for (at, target) in targets.iter().enumerate() {
         println!("[{}/{}] {target}: {seconds} s", at + 1, targets.len());
-        let executions = run_target(workspace, target, seconds, guided)?;
+        let executions = run_target(workspace, target, seconds, sanitized.as_deref())?;
         let files = workspace.count(&format!("{CORPUS}/{target}"));
         let ledger = if workspace.has(LEDGER) { workspace.read(LEDGER)? } else { String::new() };
         workspace.write(LEDGER, &entered(&ledger, target, executions, seconds, files))?;
@@ -54,29 +62,29 @@ pub(crate) fn run(workspace: &Workspace, mut args: Args) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether cargo-fuzz can run here.
-fn coverage_guided(workspace: &Workspace) -> Result<bool, Error> {
-    Ok(workspace.read("fuzz/Cargo.toml")?.contains("cargo-fuzz = true")
-        && Run::new(workspace, "rustup").args(["run", "nightly", "cargo", "fuzz", "--version"]).works())
+/// This machine, if a nightly toolchain is here that has AddressSanitizer for it.
+fn sanitized_host(workspace: &Workspace) -> Option<String> {
+    let nightly = || Run::new(workspace, "rustup").args(["run", "nightly", "rustc", "-vV"]);
+    if !nightly().works() {
+        return None;
+    }
+    let version = nightly().output().ok()?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "))?;
+    SANITIZED.contains(&host).then(|| host.to_owned())
 }
 
 /// Runs one target and tells its executions.
-fn run_target(workspace: &Workspace, target: &str, seconds: u64, guided: bool) -> Result<u64, Error> {
+fn run_target(workspace: &Workspace, target: &str, seconds: u64, sanitized: Option<&str>) -> Result<u64, Error> {
     let corpus = format!("{CORPUS}/{target}");
-    let run = if guided {
-        let time = format!("-max_total_time={seconds}");
-        Run::new(workspace, "rustup")
-            .args(["run", "nightly", "cargo", "fuzz", "run", target, &corpus, "--", &time])
-            .watching_errors()
-    } else {
-        Run::cargo(workspace, "run --release --quiet --manifest-path fuzz/Cargo.toml --bin fuzz-run --").args([
-            target,
-            "--seconds",
-            &seconds.to_string(),
-            "--corpus",
-            &corpus,
-        ])
+    let run = match sanitized {
+        Some(host) => Run::new(workspace, "rustup")
+            .args(["run", "nightly", "cargo"])
+            .args(PROGRAM.split_whitespace())
+            .args(["--target", host])
+            .env("RUSTFLAGS", "-Zsanitizer=address"),
+        None => Run::cargo(workspace, PROGRAM),
     };
+    let run = run.args(["--", target, "--seconds", &seconds.to_string(), "--corpus", &corpus]);
     let mut executions = None;
     run.watch(&mut |line| executions = executions_in(line).or(executions))?;
     executions.ok_or_else(|| Error::failed(format!("the fuzz target {target} did not tell its executions")))
@@ -85,9 +93,6 @@ fn run_target(workspace: &Workspace, target: &str, seconds: u64, guided: bool) -
 /// The figure in a closing line.
 fn executions_in(line: &str) -> Option<u64> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    if let ["Done", count, "runs", ..] = words[..] {
-        return count.parse().ok();
-    }
     let at = words.iter().position(|word| word.trim_end_matches(':') == "executions")?;
     let after = words.get(at + 1).and_then(|word| word.trim_end_matches([',', '.', ';']).parse().ok());
     after.or_else(|| at.checked_sub(1).and_then(|before| words[before].parse().ok()))
@@ -123,11 +128,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn executions_are_read_from_both_runners() {
+    fn executions_are_read_from_the_output() {
         assert_eq!(executions_in("executions: 1204"), Some(1204));
         assert_eq!(executions_in("lines: 77 executions in 5 s, corpus 12"), Some(77));
-        assert_eq!(executions_in("Done 5000 runs in 61 second(s)"), Some(5000));
-        assert_eq!(executions_in("#12 NEW cov: 3"), None);
+        assert_eq!(executions_in("found: 3"), None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `cargo xtask licences`: every dependency may be used, and comes from the registry.
 //!
 //! cargo-deny does this and more, but installing it compiles some hundred crates, minutes on a bare machine. So the
-//! two questions that decide are answered here from `cargo metadata`, in a second: is a licence of each package in the
-//! allow list of `deny.toml`, and does each package come from crates.io or from this workspace. Where cargo-deny is
-//! installed, it runs too, with the bans of `deny.toml`.
+//! questions that decide are answered here from `cargo metadata`, in a second: is a licence of each package in the allow
+//! list of `deny.toml`, does each package come from crates.io or from this workspace, and is none of them banned there.
+//! Where cargo-deny is installed, it runs too.
 
 use serde_json::Value;
 
@@ -28,18 +28,18 @@ pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<(), Error> {
 }
 
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Error> {
-    let allowed = allow_list(&workspace.read(DENY)?)?;
+    let deny = workspace.read(DENY)?;
+    let (allowed, banned) = (allow_list(&deny)?, ban_list(&deny)?);
     let metadata = metadata(workspace, "--all-features")?;
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let complaints: Vec<String> = packages.iter().filter_map(|package| complaint(package, &allowed)).collect();
-    println!("  {} packages, {} licences allowed", packages.len(), allowed.len());
+    let complaints: Vec<String> = packages.iter().filter_map(|package| complaint(package, &allowed, &banned)).collect();
+    println!("  {} packages, {} licences allowed, {} packages banned", packages.len(), allowed.len(), banned.len());
     if !complaints.is_empty() {
         return Err(Error::failed(format!("dependencies:\n  {}", complaints.join("\n  "))));
     }
     if Run::cargo(workspace, "deny --version").works() {
         return Run::cargo(workspace, "deny check bans licenses sources").go();
     }
-    println!("  cargo-deny is not installed: its bans are not checked (cargo install cargo-deny)");
     Ok(())
 }
 
@@ -54,8 +54,24 @@ fn allow_list(deny: &str) -> Result<Vec<String>, Error> {
     Ok(list.split('"').skip(1).step_by(2).map(str::to_owned).collect())
 }
 
-fn complaint(package: &Value, allowed: &[String]) -> Option<String> {
-    let name = format!("{} {}", package["name"].as_str()?, package["version"].as_str()?);
+/// The crates of `deny = […]` below `[bans]`.
+fn ban_list(deny: &str) -> Result<Vec<String>, Error> {
+    let list = deny
+        .split_once("[bans]")
+        .and_then(|(_, section)| section.split_once("\ndeny = ["))
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map(|(list, _)| list)
+        .ok_or_else(|| Error::failed(format!("{DENY} has no `deny = […]` below `[bans]`")))?;
+    let crates = list.split("crate = \"").skip(1).filter_map(|rest| rest.split('"').next());
+    Ok(crates.map(str::to_owned).collect())
+}
+
+fn complaint(package: &Value, allowed: &[String], banned: &[String]) -> Option<String> {
+    let name = package["name"].as_str()?;
+    if banned.iter().any(|banned| banned == name) {
+        return Some(format!("{name} is banned by {DENY}"));
+    }
+    let name = format!("{name} {}", package["version"].as_str()?);
     match package["source"].as_str() {
         None | Some(CRATES_IO) => {}
         Some(source) => return Some(format!("{name} comes from {source}")),
@@ -124,6 +140,9 @@ mod tests {
         let deny = "[bans]\nallow = [\"GPL-3.0\"]\n[licenses]\nunused = 1\nallow = [\n  \"MIT\",\n  \"ISC\",\n]\n";
         assert_eq!(allow_list(deny).unwrap(), ["MIT", "ISC"]);
         assert!(allow_list("[licenses]\n").is_err());
+        let bans = "[bans]\nwildcards = \"deny\"\ndeny = [\n  { crate = \"x\", reason = \"y\" },\n  { crate = \"z\" },\n]\n[sources]\n";
+        assert_eq!(ban_list(bans).unwrap(), ["x", "z"]);
+        assert!(ban_list("[bans]\n").is_err());
     }
 
     #[test]
@@ -143,11 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn git_sources_and_missing_licences_are_named() {
+    fn git_sources_missing_licences_and_bans_are_named() {
         let package = |source: Value, license: Value| serde_json::json!({ "name": "a", "version": "1.0.0", "source": source, "license": license });
-        assert_eq!(complaint(&package(CRATES_IO.into(), "MIT".into()), &allowed()), None);
-        assert_eq!(complaint(&package(Value::Null, "MIT".into()), &allowed()), None);
-        assert!(complaint(&package("git+x".into(), "MIT".into()), &allowed()).unwrap().contains("git+x"));
-        assert!(complaint(&package(CRATES_IO.into(), Value::Null), &allowed()).unwrap().contains("no licence"));
+        assert_eq!(complaint(&package(CRATES_IO.into(), "MIT".into()), &allowed(), &[]), None);
+        assert_eq!(complaint(&package(Value::Null, "MIT".into()), &allowed(), &[]), None);
+        assert!(complaint(&package("git+x".into(), "MIT".into()), &allowed(), &[]).unwrap().contains("git+x"));
+        assert!(complaint(&package(CRATES_IO.into(), Value::Null), &allowed(), &[]).unwrap().contains("no licence"));
+        let banned = ["a".to_owned()];
+        assert!(complaint(&package(CRATES_IO.into(), "MIT".into()), &allowed(), &banned).unwrap().contains("banned"));
     }
 }

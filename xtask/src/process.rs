@@ -16,14 +16,6 @@ use crate::workspace::Workspace;
 pub(crate) struct Run {
     command: Command,
     shown: String,
-    watched: Watched,
-}
-
-/// The stream that [`Run::watch`] reads.
-#[derive(Clone, Copy)]
-enum Watched {
-    Errors,
-    Output,
 }
 
 impl Run {
@@ -31,7 +23,7 @@ impl Run {
         let shown = program.as_ref().to_string_lossy().into_owned();
         let mut command = Command::new(program);
         command.current_dir(workspace.root()).stdin(Stdio::null());
-        Self { command, shown, watched: Watched::Output }
+        Self { command, shown }
     }
 
     /// The cargo that runs us, so that both use one toolchain.
@@ -77,31 +69,20 @@ impl Run {
         String::from_utf8(output.stdout).map_err(|_| Error::failed(format!("`{}` did not print UTF-8", self.shown)))
     }
 
-    /// Runs to the end, showing each line of standard output and counting the closing lines of test runners in it.
+    /// Runs to the end, showing each line of standard output and counting the closing lines of test runners in it. A run
+    /// that has run no test has not held.
     pub(crate) fn tests(self, tally: &mut Tally) -> Result<(), Error> {
-        self.watch(&mut |line| tally.read(line))
+        let (before, shown) = (*tally, self.shown.clone());
+        self.watch(&mut |line| tally.read(line))?;
+        if *tally == before { Err(Error::failed(format!("`{shown}` ran no test"))) } else { Ok(()) }
     }
 
-    /// Makes [`Run::watch`] read standard error, where libFuzzer says all it says.
-    pub(crate) fn watching_errors(mut self) -> Self {
-        self.watched = Watched::Errors;
-        self
-    }
-
-    /// Runs to the end, showing each line of one stream and handing it to `see`.
+    /// Runs to the end, showing each line of standard output and handing it to `see`.
     pub(crate) fn watch(mut self, see: &mut dyn FnMut(&str)) -> Result<(), Error> {
         println!("  $ {}", self.shown);
-        match self.watched {
-            Watched::Errors => self.command.stderr(Stdio::piped()),
-            Watched::Output => self.command.stdout(Stdio::piped()),
-        };
-        let mut child = self.command.spawn().map_err(|error| self.absent(&error))?;
-        let lines: Box<dyn BufRead> = match (child.stdout.take(), child.stderr.take()) {
-            (Some(output), _) => Box::new(BufReader::new(output)),
-            (None, Some(errors)) => Box::new(BufReader::new(errors)),
-            (None, None) => Box::new(std::io::empty()),
-        };
-        for line in lines.split(b'\n').map_while(Result::ok) {
+        let mut child = self.command.stdout(Stdio::piped()).spawn().map_err(|error| self.absent(&error))?;
+        let lines = child.stdout.take().map(BufReader::new);
+        for line in lines.into_iter().flat_map(|lines| lines.split(b'\n')).map_while(Result::ok) {
             let line = String::from_utf8_lossy(&line);
             println!("{line}");
             see(&line);

@@ -1,7 +1,8 @@
 //! `cargo xtask test`: everything that must hold, in every language of the tree, cheapest first.
 //!
-//! A step whose subject is not in the tree is not in the list. A step that is in the list runs, or the run fails:
-//! nothing is skipped because a tool is missing.
+//! A step whose subject is not in the tree is not in the list. A step that is in the list runs, or the run fails: nothing
+//! is skipped because a tool is missing, but for the compilation to WebAssembly within `purity`, whose target only rustup
+//! can bring.
 
 use std::time::Instant;
 
