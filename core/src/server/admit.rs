@@ -102,7 +102,7 @@ pub(super) enum Service {
     Here,
 }
 
-/// Who serves which method, found out once.
+/// Who serves which method, found out once: by the number of the revision, and then that of the method.
 #[derive(Debug)]
 pub(super) struct Services([[Service; Method::ALL.len()]; Version::ALL.len()]);
 
@@ -125,12 +125,25 @@ impl Services {
         }))
     }
 
-    /// Versions and methods are numbered in the order of their tables.
     fn of(&self, version: Version, method: Method) -> Service {
         let row = self.0.get(version as usize);
         row.and_then(|row| row.get(method as usize)).copied().unwrap_or(Service::Absent)
     }
 }
+
+// Revisions and methods are numbered in the order of their tables.
+const _: () = {
+    let mut at = 0;
+    while at < Version::ALL.len() {
+        assert!(Version::ALL[at] as usize == at);
+        at += 1;
+    }
+    at = 0;
+    while at < Method::ALL.len() {
+        assert!(Method::ALL[at] as usize == at);
+        at += 1;
+    }
+};
 
 /// Whether the capability behind a method is there.
 fn offered(features: &Features, version: Version, method: Method) -> bool {

@@ -155,20 +155,29 @@ impl Session {
         Json::from_value(&exported).unwrap_or(Json::NULL)
     }
 
+    /// `None` for what no session of this definition could have exported.
     pub(super) fn import(definition: &Definition, exported: &Json) -> Option<Self> {
-        let exported: Exported = exported.parse().ok()?;
-        let version = Version::parse(&exported.version)
-            .filter(|version| version.era() == Era::Legacy && definition.offers(*version))?;
-        let level = match exported.level {
+        let Exported { format, version, info, capabilities, initialized, level, subscriptions } =
+            exported.parse().ok()?;
+        let version =
+            Version::parse(&version).filter(|version| version.era() == Era::Legacy && definition.offers(*version))?;
+        let level = match level {
             Some(name) => Some(LoggingLevel::parse(&name)?),
             None => None,
         };
-        (exported.format == FORMAT).then(|| Self {
-            version,
-            facts: Arc::new(ClientFacts { info: exported.info, capabilities: exported.capabilities }),
-            initialized: exported.initialized,
-            level,
-            subscriptions: exported.subscriptions,
-        })
+        // A session that was assumed has no client that has introduced itself.
+        let is_introduced = info.is_null() || info.parse::<Implementation>().is_ok();
+        let features = &definition.features;
+        let is_offered = (features.logging || level == definition.policy.early_log_level)
+            && (features.subscriptions || subscriptions.is_empty());
+        if format != FORMAT || !is_introduced || !capabilities.is_object() || !is_offered {
+            return None;
+        }
+        let facts = Arc::new(ClientFacts { info, capabilities });
+        let mut session = Self { version, facts, initialized, level, subscriptions: BTreeSet::new() };
+        for uri in subscriptions {
+            session.subscribe(definition, uri).ok()?;
+        }
+        Some(session)
     }
 }

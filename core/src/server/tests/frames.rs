@@ -94,6 +94,21 @@ fn batches_are_answered_as_batches() {
     }
 }
 
+/// A batch of more messages than the bound is refused as a whole, by its name and number, and nothing of it is done.
+#[test]
+fn batches_past_the_bound_are_refused() {
+    let limits = crate::limits::Limits { batch_messages: 2, ..crate::limits::Limits::default() };
+    let mut rig = Rig::legacy(builder().limits(limits).build().unwrap(), "2025-03-26", json!({}));
+    let call = |id: i64| legacy(id, "tools/call", json!({"name": "slow"}));
+    rig.send(json!([call(1), call(2), call(3)]));
+    let answer = rig.one();
+    assert!(answer["error"]["message"].as_str().unwrap().contains("batch_messages = 2"), "{answer}");
+    assert_eq!(answer.get("id"), Some(&Value::Null), "{answer}");
+    assert!(rig.invocations.is_empty());
+    rig.send(json!([call(1), call(2)]));
+    assert_eq!(rig.invocations.len(), 2);
+}
+
 /// A modern listen request that stands in a batch does not keep the batch's answers back.
 #[test]
 fn a_listen_stream_is_not_part_of_a_batch() {

@@ -211,9 +211,59 @@ fn sessions_can_move() {
     let context = other.invoked().context;
     assert_eq!(context.version(), Version::V2025_06_18);
     assert!(context.client_capabilities().has_roots());
-    for wrong in [json!({}), json!(7), json!({"format": 2})] {
-        assert!(Rig::new(definition()).server.import_session(&wrong.into()).is_err());
+    assert_eq!(context.client_info().unwrap().name, "c");
+    // The level has come along, too: what is below it is not logged.
+    for (level, sent) in [(LoggingLevel::Debug, Sent::NotWanted), (LoggingLevel::Info, Sent::Yes)] {
+        let message = LogMessage { level, logger: None, data: json!("x").into() };
+        assert_eq!(other.server.log(other.now, None, &message).unwrap(), sent);
     }
+}
+
+/// What no session of the definition could have exported is refused: the bounds and the offer hold for it as well.
+#[test]
+fn sessions_that_could_not_be_are_refused() {
+    let mut rig = Rig::legacy(definition(), "2025-06-18", json!({"roots": {}}));
+    rig.send(legacy(1, "resources/subscribe", json!({"uri": "file:///a"})));
+    rig.send(legacy(2, "logging/setLevel", json!({"level": "info"})));
+    rig.take();
+    let exported: Value = rig.server.export_session().unwrap().parse().unwrap();
+    let taken = |definition, value: Value| Rig::new(definition).server.import_session(&value.into()).is_ok();
+    let with = |name: &str, value: Value| {
+        let mut changed = exported.clone();
+        changed[name] = value;
+        changed
+    };
+    assert!(taken(definition(), exported.clone()));
+    for (name, value) in [
+        ("format", json!(2)),
+        ("version", json!("2026-07-28")),
+        ("version", json!("2025-06-19")),
+        ("info", json!(7)),
+        ("info", json!({"name": "no version"})),
+        ("capabilities", json!("x")),
+        ("level", json!("loud")),
+        ("subscriptions", json!({})),
+        ("news", json!(true)),
+    ] {
+        assert!(!taken(definition(), with(name, value.clone())), "{name}: {value}");
+    }
+    for wrong in [json!({}), json!(7), json!([])] {
+        assert!(!taken(definition(), wrong));
+    }
+    // Nothing is asked for that is not offered, and no more than the bound allows.
+    let plain = || Definition::builder("plain", "1").build().unwrap();
+    let bare = |level: Value, uris: Value| {
+        let mut changed = with("level", level);
+        changed["subscriptions"] = uris;
+        changed
+    };
+    assert!(taken(plain(), bare(Value::Null, json!([]))));
+    assert!(!taken(plain(), bare(json!("info"), json!([]))));
+    assert!(!taken(plain(), bare(Value::Null, json!(["file:///a"]))));
+    let limits = crate::limits::Limits { subscriptions: 1, ..crate::limits::Limits::default() };
+    let bounded = || builder().subscriptions().logging().limits(limits.clone()).build().unwrap();
+    assert!(taken(bounded(), exported.clone()));
+    assert!(!taken(bounded(), with("subscriptions", json!(["file:///a", "file:///b"]))));
 }
 
 /// Server-to-client requests: not before the session is initialized, answered once, withdrawn when late.
