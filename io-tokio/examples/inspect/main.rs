@@ -10,11 +10,12 @@ mod schema;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcp_sansio_tokio::client::{Client, ClientBuilder, ClientError};
-use mcp_sansio_tokio::core::client::{Connect, Timeouts};
+use mcp_sansio_tokio::core::client::{CallError, Connect, Timeouts};
+use mcp_sansio_tokio::core::spec::ErrorCode;
 use mcp_sansio_tokio::http::client::Endpoint;
 use mcp_sansio_tokio::model::ElicitResult;
 use mcp_sansio_tokio::{Command, CommandError, Trace, connect_endpoint};
@@ -36,7 +37,17 @@ enum Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
-        Self::Call(error.to_string())
+        let mut text = error.to_string();
+        if let ClientError::Call(CallError::Remote(error)) = &error {
+            // What a server gives beside its message says what to do.
+            if let Some(data) = &error.data {
+                text += &format!(": {data}");
+            }
+            if error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY {
+                text += "\nA server that wants a form filled in gets its answer from --answer.";
+            }
+        }
+        Self::Call(text)
     }
 }
 
@@ -116,7 +127,26 @@ fn client(options: &Options) -> ClientBuilder {
             _ => {}
         }));
     }
-    client.error_reporter(|report| eprintln!("note: {report}"))
+    let seen = Mutex::new((String::new(), 0_usize));
+    client.error_reporter(move |report| {
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        note(&mut seen, report.to_string());
+    })
+}
+
+/// Tells what the client has noticed. What comes again and again is told less and less often.
+fn note(seen: &mut (String, usize), text: String) {
+    if seen.0 == text {
+        seen.1 += 1;
+    } else {
+        *seen = (text, 1);
+    }
+    let (text, count) = seen;
+    match count {
+        1 => eprintln!("note: {}", render::harmless(text)),
+        count if count.is_power_of_two() => eprintln!("note: {} ({count} times)", render::harmless(text)),
+        _ => {}
+    }
 }
 
 fn no_connection(error: &CommandError) -> Failure {

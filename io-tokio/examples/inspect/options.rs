@@ -23,7 +23,8 @@ How to connect:
                        (by default: the modern era if the server speaks it)
   --header 'NAME: VALUE'
                        send this header with every request to a URL; may stand more than once
-  --timeout SECONDS    the longest silence of the server, 60 by default
+  --timeout SECONDS    the longest silence of the server, 60 by default; a server that does not show its era in 5 seconds
+                       is asked in the legacy one, which may be silent for as long again
 
 Output:
   --json               JSON instead of text
@@ -101,8 +102,8 @@ pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Result<Wish, String>
                 continue;
             }
             "--timeout" => {
-                let seconds = value("SECONDS")?.parse().map_err(|_| "--timeout needs a number of seconds")?;
-                timeout = Some(Duration::from_secs(seconds));
+                let seconds = value("SECONDS")?.parse().ok().filter(|seconds| *seconds > 0);
+                timeout = Some(Duration::from_secs(seconds.ok_or("--timeout needs a number of seconds, 1 or more")?));
                 continue;
             }
             "--call" => Job::Call { name: value("NAME")?, arguments: object(&value("JSON")?, "--call")? },
@@ -138,6 +139,9 @@ fn text(value: Option<OsString>, option: &OsString, what: &str) -> Result<String
 }
 
 fn object(text: &str, option: &str) -> Result<Json, String> {
+    if text == "--" {
+        return Err(format!("{option} needs JSON before `--`, such as '{{}}'"));
+    }
     // Who forgets it finds the next word read instead.
     let shown: String = text.chars().take(60).collect();
     let json = Json::from_text(text).map_err(|error| format!("{option} needs JSON, and {shown:?} is none: {error}"))?;
