@@ -114,7 +114,8 @@ fn page(tables: &[Table], cores: usize) -> String {
     let head = format!(
         "# Benchmarks\n\n`cargo xtask bench --write BENCHMARKS.md` makes this file. Here it ran on {cores} cores ({model}), \
          in a build of the profile `dist`. Everything in a table was measured in one run, by turns; the ratios travel to other \
-         machines, the figures do not.\n"
+         machines, the figures do not. A goal is what the project has set itself before it measured; a row that misses it says \
+         so.\n"
     );
     tables.iter().fold(head, |page, table| page + "\n" + &table.to_markdown())
 }
@@ -170,7 +171,9 @@ fn over_stdio(options: &Options) -> Table {
     let about = "Child processes on one core, the load on another, a fixed number of requests in flight. The raw loop reads \
         lines from a pipe on the same runtime, parses and answers them like the floor, and writes the answers of a read \
         at once. Our server checks the arguments against the derived schema. The processor time is the server's, user \
-        and kernel. On async-std it is the same server; what that costs more is told against ours on tokio.";
+        and kernel. On async-std it is the same server; what that costs more is told against ours on tokio. The rates are compared by \
+        turns: each run with the one of the raw loop right before it. rmcp reads and writes pipes without blocking \
+        (`stdio_pipes()`), or by a pool of threads, which is its default (`stdio()`).";
     let mut table = Table::new("Over stdio", about, served::COLUMNS);
     stdio::measure(options.served, &options.only, &mut table);
     table

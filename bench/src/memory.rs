@@ -71,10 +71,10 @@ fn catalogue(only: &str, table: &mut Table) {
     let case = "memory: a definition, shared by its connections";
     for tools in [1, 1_000, 10_000] {
         let (definition, count) = counted(|| server::definition(tools, true));
-        push(only, table, case, &format!("of {tools} tools"), count.live, None);
+        push(only, table, case, &format!("of {}", many(tools)), count.live, None);
         let (connection, count) = counted(|| Echo::new(std::sync::Arc::clone(&definition), Era::Modern));
         drop(connection);
-        push(only, table, case, &format!("a connection to {tools} tools"), count.live, None);
+        push(only, table, case, &format!("a connection to {}", many(tools)), count.live, None);
     }
 }
 
@@ -105,4 +105,8 @@ fn long_line(only: &str, table: &mut Table) {
     echo.input(Bytes::from_static(b"\n"));
     echo.drain(|_| panic!("the line was answered once"));
     assert!(!echo.serve(frames::call(Era::Modern, 1, "echo")).is_empty(), "the next line is served");
+}
+
+fn many(tools: usize) -> String {
+    if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") }
 }

@@ -28,7 +28,8 @@ pub(crate) fn measure(effort: Effort, only: &str, table: &mut Table) {
     for job in calls.chain(large) {
         let Job { era, connections, text } = job;
         let what = if text == 64 { "tools/call".to_owned() } else { format!("{} MB of text", text / 1_000_000) };
-        let title = format!("http: {what}, {}, {connections} connections", era.name());
+        let many = if connections == 1 { "connection" } else { "connections" };
+        let title = format!("http: {what}, {}, {connections} {many}", era.name());
         if title.contains(only) {
             measure_case(effort, job, &title, table);
         }

@@ -162,14 +162,8 @@ fn usual_keys_are_read_as_any_others() {
         ("error", r#"{"code":1,"message":"m"}"#),
     ];
     let text = |members: &[(&str, &str)], colon: &str| {
-        let members: Vec<String> = members
-            .iter()
-            .map(|(key, value)| {
-                let inner = value.replace("\":", &format!("\"{colon}"));
-                format!("\"{key}\"{colon}{inner}")
-            })
-            .collect();
-        format!("{{{}}}", members.join(","))
+        let member = |(key, value): &(&str, &str)| format!("\"{key}\":{value}").replace("\":", &format!("\"{colon}"));
+        format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
     };
     let same = |members: &[(&str, &str)]| {
         let compact = said(&text(members, ":"));
