@@ -100,7 +100,7 @@ fn failures_and_panics_tell_the_client_nothing_and_the_reporter_everything() {
             }
             async { "never" }
         })
-        .prompt(mcp_sansio::model::Prompt::new("panics"), |_: NoArguments, _| async {
+        .prompt(Prompt::new("panics"), |_: NoArguments, _| async {
             if true {
                 panic!("p")
             }
@@ -469,7 +469,7 @@ struct Stay {
 /// What no client could ever use is found out when the server is built.
 #[test]
 fn prompts_and_completions_that_cannot_work_are_refused() {
-    let refused = |server: Server| server.build().err().expect("it is refused").to_string();
+    let refused = |server: Server| server.build().expect_err("it is refused").to_string();
     let stay = |stay: Stay, _: Context| async move { format!("{} {:?} {}", stay.city, stay.note, stay.nights) };
     let error = refused(Server::new("s", "1").prompt(Prompt::new("stay"), stay));
     assert_eq!(error, "the prompt \"stay\": its argument \"nights\" is no string");
