@@ -350,16 +350,27 @@ fn escape(rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether a text is printable ASCII without a backslash. Without branches, so that it becomes a vector loop.
+/// Whether a text is printable ASCII without a backslash.
 pub(super) fn is_plain(text: &[u8]) -> bool {
-    let odd = |byte: u8| (byte.wrapping_sub(0x20) | byte) & 0x80 | u8::from(byte == b'\\');
-    text.iter().fold(0, |found, byte| found | odd(*byte)) == 0
+    // Bytes that are not ASCII have the high bit, and those below 0x20 get it.
+    let odd = |byte: u8| byte | byte.wrapping_sub(0x20) | if byte == b'\\' { 0x80 } else { 0 };
+    found(text, odd) & 0x80 == 0
 }
 
-/// Whether a text can stand between quotes as it is. A vector loop, like [`is_plain`].
+/// Whether a text can stand between quotes as it is.
 pub(super) fn needs_no_escape(text: &[u8]) -> bool {
     let special = |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
-    text.iter().fold(0, |found, byte| found | special(*byte)) == 0
+    found(text, special) == 0
+}
+
+/// What `odd` says of all bytes together. Without branches, so that it becomes a vector loop.
+#[inline(always)]
+fn found(text: &[u8], odd: impl Fn(u8) -> u8) -> u8 {
+    let all = |bytes: &[u8]| bytes.iter().fold(0, |found, byte| found | odd(*byte));
+    // The last bytes are looked at twice, rather than one by one.
+    let (blocks, rest) = text.as_chunks::<32>();
+    let last = text.last_chunk::<32>().map_or_else(|| all(rest), |last| all(last));
+    all(blocks.as_flattened()) | last
 }
 
 const ONES: u64 = u64::from_le_bytes([1; 8]);

@@ -343,3 +343,21 @@ fn what_ends_a_run_is_found_wherever_it_stands() {
         }
     }
 }
+
+/// Whole blocks of a text and its end are looked at apart.
+#[test]
+fn what_is_not_plain_is_found_wherever_it_stands() {
+    for length in 0..100 {
+        let text: Vec<u8> = b" !#[]~a0".iter().copied().cycle().take(length).collect();
+        assert!(scan::is_plain(&text) && scan::needs_no_escape(&text));
+        for at in 0..length {
+            for byte in 0..=u8::MAX {
+                let mut text = text.clone();
+                text[at] = byte;
+                assert_eq!(scan::is_plain(&text), matches!(byte, 0x20..0x80) && byte != b'\\', "{byte} at {at}");
+                let is_special = byte < 0x20 || matches!(byte, b'"' | b'\\');
+                assert_eq!(scan::needs_no_escape(&text), !is_special, "{byte} at {at}");
+            }
+        }
+    }
+}
