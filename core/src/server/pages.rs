@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::api::List;
 use super::capability;
 use super::definition::Definition;
-use crate::copy::append;
+use crate::copy::{append, kept};
 use crate::error::ErrorObject;
 use crate::jsonrpc::{ObjectWriter, one_line};
 use crate::model::{CacheHints, Shape, Tool};
@@ -93,7 +93,7 @@ impl ListPages {
         let last = pages.len() - 1;
         let pages = pages.iter().enumerate().map(|(number, items)| {
             let next = (number < last).then(|| format!("{fingerprint:08x}.{}", number + 1));
-            page(definition, version, list, items, next.as_deref())
+            kept(page(definition, version, list, items, next.as_deref()))
         });
         Self { fingerprint, pages: pages.collect() }
     }
