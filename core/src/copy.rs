@@ -5,7 +5,7 @@
 //! nearly always do: a stored page of 250 KB behind the 40 bytes that open a frame then takes 110 µs rather than 6.
 //! Shorter copies are made by vector instructions, and suffer less: by half, when the target begins just behind the place
 //! of the source, for every load then waits for a store that only seems to be to the same address. So what is kept to be
-//! copied begins a little later in its block than any frame opens.
+//! copied begins a little later in its block than what opens nearly every frame.
 
 use bytes::Bytes;
 
@@ -13,7 +13,7 @@ use bytes::Bytes;
 /// bytes turns to `rep movsb`. (The processors that have smaller ones at most are not slow at it.)
 const PIECE: usize = 4_032;
 
-/// How far into its block a long text begins that is kept: more than what opens a frame.
+/// How far into its block a long text begins that is kept: more than what opens a frame, unless its id is a long text.
 const LEAD: usize = 256;
 
 /// A text to keep, that will be copied behind the first bytes of a frame again and again.
