@@ -3,14 +3,14 @@
 //! glibc copies what is longer than a few KB with `rep movsb`. Processors of AMD are slow at that, ten to twenty times,
 //! when source and target begin within a few bytes of the same place of a page, which two large blocks of the allocator
 //! nearly always do: a stored page of 250 KB behind the 40 bytes that open a frame then takes 110 µs rather than 6.
-//! Shorter copies are made by vector instructions, and suffer less: by half, when the target begins just behind the place
-//! of the source, for every load then waits for a store that only seems to be to the same address. So what is kept to be
-//! copied begins a little later in its block than what opens nearly every frame.
+//! Shorter copies are made by vector instructions, and suffer less: by half, when the target begins just behind the
+//! place of the source, for every load then waits for a store that only seems to be to the same address. So what is kept
+//! to be copied begins a little later in its block than what opens nearly every frame.
 
 use bytes::Bytes;
 
-/// The most that is copied at once: whole lines of the cache, and below 4,096 bytes, from which on the copy by vectors of 32
-/// bytes turns to `rep movsb`. (The processors that have smaller ones at most are not slow at it.)
+/// The most that is copied at once: whole lines of the cache, and below 4,096 bytes, from which on the copy by vectors of
+/// 32 bytes turns to `rep movsb`. (The processors that have smaller ones at most are not slow at it.)
 const PIECE: usize = 4_032;
 
 /// How far into its block a long text begins that is kept: more than what opens a frame, unless its id is a long text.
