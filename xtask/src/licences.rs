@@ -43,27 +43,24 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Error> {
     Ok(())
 }
 
-/// The strings of `allow = […]` below `[licenses]`: all that is needed of the file, so no TOML reader is.
+/// The strings of `allow = […]` below `[licenses]`.
 fn allow_list(deny: &str) -> Result<Vec<String>, Error> {
-    let list = deny
-        .split_once("[licenses]")
-        .and_then(|(_, section)| section.split_once("\nallow = ["))
-        .and_then(|(_, rest)| rest.split_once(']'))
-        .map(|(list, _)| list)
-        .ok_or_else(|| Error::failed(format!("{DENY} has no `allow = […]` below `[licenses]`")))?;
-    Ok(list.split('"').skip(1).step_by(2).map(str::to_owned).collect())
+    Ok(list(deny, "licenses", "allow")?.split('"').skip(1).step_by(2).map(str::to_owned).collect())
 }
 
 /// The crates of `deny = […]` below `[bans]`.
 fn ban_list(deny: &str) -> Result<Vec<String>, Error> {
-    let list = deny
-        .split_once("[bans]")
-        .and_then(|(_, section)| section.split_once("\ndeny = ["))
+    let crates = list(deny, "bans", "deny")?.split("crate = \"").skip(1);
+    Ok(crates.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect())
+}
+
+/// What stands in a list of a section: all that is needed of the file, so no TOML reader is.
+fn list<'d>(deny: &'d str, section: &str, key: &str) -> Result<&'d str, Error> {
+    deny.split_once(&format!("[{section}]"))
+        .and_then(|(_, section)| section.split_once(&format!("\n{key} = [")))
         .and_then(|(_, rest)| rest.split_once(']'))
         .map(|(list, _)| list)
-        .ok_or_else(|| Error::failed(format!("{DENY} has no `deny = […]` below `[bans]`")))?;
-    let crates = list.split("crate = \"").skip(1).filter_map(|rest| rest.split('"').next());
-    Ok(crates.map(str::to_owned).collect())
+        .ok_or_else(|| Error::failed(format!("{DENY} has no `{key} = […]` below `[{section}]`")))
 }
 
 fn complaint(package: &Value, allowed: &[String], banned: &[String]) -> Option<String> {

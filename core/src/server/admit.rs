@@ -317,10 +317,8 @@ fn find_reference(
             if index.is_none() && !definition.is_dynamic(List::Prompts) {
                 return Err(unknown("prompt", &prompt.name));
             }
-            let known = index
-                .and_then(|index| catalogue.prompts.get(index))
-                .is_none_or(|prompt| prompt.arguments.iter().flatten().any(|known| known.name == argument));
-            known
+            definition
+                .has_prompt_argument(&prompt.name, argument)
                 .then(|| Reference::Prompt(index, prompt.name.as_str().into()))
                 .ok_or_else(|| unknown("prompt argument", argument))
         }
@@ -332,9 +330,9 @@ fn find_reference(
                 return Err(unknown("resource template", &resource.uri));
             }
             let template = index.and_then(|index| catalogue.templates.get(index));
-            let known = template.is_none_or(|(_, template)| template.variables().iter().any(|name| name == argument));
             let name = template.map_or(&resource.uri, |(listed, _)| &listed.uri_template);
-            known
+            definition
+                .has_template_variable(name, argument)
                 .then(|| Reference::Template(index, name.as_str().into()))
                 .ok_or_else(|| unknown("template variable", argument))
         }

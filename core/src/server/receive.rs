@@ -54,8 +54,8 @@ impl Core {
         match decode(self.definition.policy.limits.json_depth, &mut request.params) {
             Ok(Head::Request { id, method }) => {
                 (request.id, request.method) = (id, method);
-                let standing = self.stand(request);
-                self.receive_request(now, shared, standing, Way::alone(0));
+                let accepted = self.accept(request);
+                self.receive_request(now, shared, accepted, Way::alone(0));
             }
             Ok(head) => {
                 let body = std::mem::replace(&mut request.params, Members::absent());
@@ -152,8 +152,8 @@ impl Core {
                     batch.waiting += 1;
                 }
                 let mut request = Request { id, method, params, ..Request::UNREAD };
-                let standing = self.stand(&mut request);
-                self.receive_request(now, Arc::new(request), standing, way);
+                let accepted = self.accept(&mut request);
+                self.receive_request(now, Arc::new(request), accepted, way);
             }
             Message::Notification { method, params } => self.receive_notification(now, method, &params),
             Message::Result { id, result } => {
@@ -172,43 +172,38 @@ impl Core {
     }
 
     #[inline(always)]
-    fn receive_request(&mut self, now: Now, request: Arc<Request>, standing: Result<Standing, Denied>, way: Way) {
-        match standing {
-            Ok(Standing::At(_)) => self.admit(now, request, way),
-            standing => self.receive_otherwise(&request, standing, way),
+    fn receive_request(&mut self, now: Now, request: Arc<Request>, accepted: Result<(), Otherwise>, way: Way) {
+        match accepted {
+            Ok(()) => self.admit(now, request, way),
+            Err(otherwise) => self.receive_otherwise(&request, otherwise, way),
         }
     }
 
-    /// What is no request of a revision.
     #[cold]
-    fn receive_otherwise(&mut self, request: &Request, standing: Result<Standing, Denied>, way: Way) {
+    fn receive_otherwise(&mut self, request: &Request, otherwise: Otherwise, way: Way) {
         let Request { id, params, .. } = request;
-        match standing {
-            Ok(Standing::Initialize) if way.batch.is_some() => {
+        match otherwise {
+            Otherwise::Initialize if way.batch.is_some() => {
                 let text = "initialize is not part of a batch";
                 self.send_refusal(id, &ErrorObject::invalid_request(text), way);
             }
-            Ok(Standing::Initialize) => self.initialize(id, params, way),
-            Ok(Standing::Ping) => self.send_result(id, b"{}", way),
-            // Admitted before.
-            Ok(Standing::At(_)) => {}
-            Err(Denied::Duplicate) => self.refuse(id, Refused::Duplicate, way),
-            Err(Denied::Error(error)) => self.send_refusal(id, &error, way),
+            Otherwise::Initialize => self.initialize(id, params, way),
+            Otherwise::Ping => self.send_result(id, b"{}", way),
+            Otherwise::Duplicate => self.refuse(id, Refused::Duplicate, way),
+            Otherwise::Refused(error) => self.send_refusal(id, &error, way),
         }
     }
 
     /// Decides at which revision a request is served, and notes that with what else the request needs.
     #[inline(always)]
-    fn stand(&self, request: &mut Request) -> Result<Standing, Denied> {
+    fn accept(&self, request: &mut Request) -> Result<(), Otherwise> {
         if self.inbound.has(&request.id) || self.listens.contains_key(&request.id) {
-            return Err(Denied::Duplicate);
+            return Err(Otherwise::Duplicate);
         }
         request.params.check().map_err(ErrorObject::from)?;
-        let standing = self.judge(&request.method, &request.params)?;
-        if let Standing::At(version) = standing {
-            self.furnish(request, version);
-        }
-        Ok(standing)
+        let version = self.judge(&request.method, &request.params)?;
+        self.furnish(request, version);
+        Ok(())
     }
 
     /// Notes the revision that a request is served at, and who has sent it.
@@ -223,34 +218,35 @@ impl Core {
     }
 
     /// Decides the era and the revision of a request.
-    fn judge(&self, method: &MethodName, params: &Members) -> Result<Standing, ErrorObject> {
+    fn judge(&self, method: &MethodName, params: &Members) -> Result<Version, Otherwise> {
         let initialize = *method == MethodName::Known(Method::Initialize);
         if envelope::claims_modern(params) && self.definition.offers_era(Era::Modern) {
             if let Wire::Session { .. } = self.wire {
-                return Err(ErrorObject::invalid_request("a request of a session has no envelope of the modern era"));
+                let text = "a request of a session has no envelope of the modern era";
+                return Err(ErrorObject::invalid_request(text).into());
             }
             // The method is gone in the modern era, whatever the envelope says.
             if initialize {
-                return Err(ErrorObject::method_not_found(method.as_str()));
+                return Err(ErrorObject::method_not_found(method.as_str()).into());
             }
-            return envelope::check(&self.definition, params).map(Standing::At);
+            return Ok(envelope::check(&self.definition, params)?);
         }
         if initialize {
-            return Ok(Standing::Initialize);
+            return Err(Otherwise::Initialize);
         }
         if let Some(session) = &self.session {
             if let (Wire::Stateless, MethodName::Known(Method::ResourcesSubscribe | Method::ResourcesUnsubscribe)) =
                 (self.wire, method)
             {
                 // Nothing could be delivered.
-                return Err(ErrorObject::method_not_found(method.as_str()));
+                return Err(ErrorObject::method_not_found(method.as_str()).into());
             }
-            return Ok(Standing::At(session.version));
+            return Ok(session.version);
         }
         if *method == MethodName::Known(Method::Ping) && self.definition.offers_era(Era::Legacy) {
-            return Ok(Standing::Ping);
+            return Err(Otherwise::Ping);
         }
-        Err(if self.definition.offers_era(Era::Modern) {
+        let error = if self.definition.offers_era(Era::Modern) {
             envelope::absent(params)
         } else if let MethodName::Known(known) = method
             && self.definition.versions().iter().any(|version| known.exists_in(*version))
@@ -258,7 +254,8 @@ impl Core {
             ErrorObject::invalid_request("the session is not open: initialize comes first")
         } else {
             ErrorObject::method_not_found(method.as_str())
-        })
+        };
+        Err(error.into())
     }
 
     #[cold]
@@ -464,24 +461,19 @@ impl Core {
     }
 }
 
-/// Why a request is not served at all.
-enum Denied {
-    Duplicate,
-    Error(ErrorObject),
-}
-
-impl From<ErrorObject> for Denied {
-    fn from(error: ErrorObject) -> Self {
-        Self::Error(error)
-    }
-}
-
-/// At which revision a request is served, if it is.
-enum Standing {
-    At(Version),
+/// What becomes of a request that is not served at a revision.
+enum Otherwise {
     Initialize,
     /// Before any session, the one request that needs none.
     Ping,
+    Duplicate,
+    Refused(ErrorObject),
+}
+
+impl From<ErrorObject> for Otherwise {
+    fn from(error: ErrorObject) -> Self {
+        Self::Refused(error)
+    }
 }
 
 const fn kind_of(error: &Error) -> DiagnosticKind {
